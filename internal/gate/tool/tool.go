@@ -1,0 +1,82 @@
+// Package tool is the shape of a tool: what it is called, what it takes, how it
+// is run. A tool knows nothing of policy, approvals or the record; the gate
+// wraps it from outside, so that no tool can forget or bypass it. What a name
+// may do to the world (its effects) stands in pkg/policy's catalogue, not here.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// Spec describes a tool to a model and to the gate.
+type Spec struct {
+	Name        string
+	Family      string          // file, shell, work, ...
+	Description string          // for the model, from NAME.md
+	Schema      json.RawMessage // JSON Schema of the input, in the subset of Check
+	Timeout     time.Duration   // clamped by the limit max_timeout_ms
+	Serial      bool            // never runs beside another call of its batch
+}
+
+// Env is where a call runs. The gate fills it; paths in the input of the call
+// are already absolute and canonical, and allowed.
+type Env struct {
+	Workspace string // canonical root
+	Cwd       string // canonical, inside the workspace
+	Home      string
+
+	// MayRead says whether a file that the tool meets by itself (in a listing,
+	// a glob, a search) may be opened or named. The path is absolute and
+	// canonical. Tools leave out the others and count them as "skipped".
+	MayRead func(path string) bool
+}
+
+// Handler runs a call. It returns its output, an error that says why there is
+// none, or both (a command that exited 1 has output too). An error that is a
+// *fail.Error keeps its code and hint; its exit status picks the status of the
+// result. Handlers end when ctx ends.
+type Handler func(ctx context.Context, env *Env, input json.RawMessage) (wire.Output, error)
+
+// Tool is a Spec that can be run.
+type Tool struct {
+	Spec
+	Run Handler
+}
+
+// Registry is the set of the tools that are loaded.
+type Registry struct {
+	byName map[string]*Tool
+	names  []string
+}
+
+// NewRegistry returns a registry of the given tools. Two tools of one name, or
+// a schema that Check does not understand, are programming errors and say so.
+func NewRegistry(families ...[]Tool) (*Registry, error) {
+	r := &Registry{byName: map[string]*Tool{}}
+	for _, family := range families {
+		for _, t := range family {
+			if r.byName[t.Name] != nil {
+				return nil, fmt.Errorf("two tools are named %q", t.Name)
+			}
+			if _, err := parseSchema(t.Schema); err != nil {
+				return nil, fmt.Errorf("schema of %s: %w", t.Name, err)
+			}
+			r.byName[t.Name] = &t
+			r.names = append(r.names, t.Name)
+		}
+	}
+	sort.Strings(r.names)
+	return r, nil
+}
+
+// Get returns the tool of that name, or nil.
+func (r *Registry) Get(name string) *Tool { return r.byName[name] }
+
+// Names returns the names of all tools, sorted.
+func (r *Registry) Names() []string { return r.names }
