@@ -1,0 +1,394 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/kxtools/kx/pkg/policy/shell"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// candidate is a rule that speaks for a point.
+type candidate struct {
+	*rule
+	oneForm bool // its path matches as written or as resolved, not both
+}
+
+// verdict is what was decided of a point.
+type verdict struct {
+	decision  wire.Verdict
+	mandatory bool
+	rule      *rule
+	reason    string
+	losers    []*rule
+}
+
+// collect appends the rules that speak for a point. A deny that can't be proven
+// not to match is reported apart.
+func (s *Set) collect(to []candidate, p *point, env *Env) (found []candidate, unproven *rule) {
+	var space [8]*bucket
+	own := s.buckets(space[:0], p.tool)
+	to, unproven = collectFrom(to, own, p, env, p.bash)
+	if other := equivalent(p.effect); p.bash && other != "" {
+		seen := len(to)
+		var u *rule
+		to, u = collectFrom(to, s.buckets(nil, other), p, env, false)
+		if unproven == nil {
+			unproven = u
+		}
+		to = dedupe(to, seen)
+	}
+	return to, unproven
+}
+
+// dedupe drops the candidates from the index on that are there already: a
+// prefix such as * fits both bash and its equivalent.
+func dedupe(list []candidate, from int) []candidate {
+	out := list[:from]
+	for _, c := range list[from:] {
+		seen := false
+		for _, have := range out[:from] {
+			seen = seen || have.rule == c.rule
+		}
+		if !seen {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// collectFrom goes through buckets. narrow is set for the read, write and net
+// points of bash under its own name: there a rule has to say that it means them.
+func collectFrom(to []candidate, buckets []*bucket, p *point, env *Env, narrow bool) ([]candidate, *rule) {
+	e := effectIndex(p.effect)
+	var unproven *rule
+	test := func(list []*rule) {
+		for _, r := range list {
+			switch r.matches(p, env, narrow) {
+			case fully:
+				to = append(to, candidate{rule: r})
+			case oneForm:
+				to = append(to, candidate{rule: r, oneForm: true})
+			case maybe:
+				if r.Decision == wire.Deny {
+					unproven = r
+				} else {
+					to = append(to, candidate{rule: r})
+				}
+			}
+		}
+	}
+	plain := func(r *rule) {
+		if r != nil && r.speaksPlainly(p, narrow) {
+			to = append(to, candidate{rule: r})
+		}
+	}
+	for _, b := range buckets {
+		for scope := range b.best {
+			plain(b.best[scope][0])
+			if e != 0 {
+				plain(b.best[scope][e])
+			}
+		}
+		plain(b.final[0])
+		if e != 0 {
+			plain(b.final[e])
+		}
+		for _, r := range b.dynamic {
+			if r.Effect == "" || r.Effect == p.effect {
+				plain(r)
+			}
+		}
+		test(b.when)
+		if len(b.byProgram) == 0 {
+			continue
+		}
+		if p.leaf != nil && len(p.leaf.Words) > 0 && p.leaf.Words[0].Literal {
+			test(b.byProgram[baseName(p.leaf.Words[0].Text)])
+		} else if p.leaf != nil {
+			for _, list := range b.byProgram { // a computed name may be any
+				test(list)
+			}
+		}
+	}
+	return to, unproven
+}
+
+// speaksPlainly reports whether a rule without conditions speaks for a point.
+func (r *rule) speaksPlainly(p *point, narrow bool) bool {
+	if narrow && r.Effect == "" {
+		return false
+	}
+	if r.Scope == Builtin && r.name == "*" && (p.bash || isMCP(p.tool) || p.outside()) {
+		return false
+	}
+	return !(r.Decision == wire.Allow && p.outside())
+}
+
+// outside reports whether a file tool reaches outside the workspace: only a
+// rule that names an absolute path may allow that.
+func (p *point) outside() bool { return p.away && !p.bash }
+
+// matches compares the effect and all conditions of a rule with a point.
+func (r *rule) matches(p *point, env *Env, narrow bool) match {
+	if r.Effect != "" && r.Effect != p.effect && !(r.Path != "" && p.strings != nil && r.Decision != wire.Allow) {
+		return no
+	}
+	if narrow && r.Effect == "" && r.Path == "" && r.URL == "" {
+		return no
+	}
+	if r.Decision == wire.Allow && p.outside() && !r.path.absolute {
+		return no
+	}
+	least := fully
+	worse := func(m match) bool {
+		least = min(least, m)
+		return m == no
+	}
+	if r.Command != "" {
+		if p.leaf == nil || r.Effect == "" && p.effect != Exec {
+			return no
+		}
+		if r.Decision == wire.Allow {
+			if !r.command.allows(p.leaf.Words) {
+				return no
+			}
+		} else if worse(r.command.meets(p.leaf.Words)) {
+			return no
+		}
+	}
+	if r.Path != "" && worse(r.matchesPath(p, env)) {
+		return no
+	}
+	if r.URL != "" {
+		switch {
+		case p.effect != Net:
+			return no
+		case p.url == nil:
+			if r.Decision == wire.Allow || p.unknown == "" || worse(maybe) {
+				return no
+			}
+		case !r.url.hits(*p.url):
+			return no
+		}
+	}
+	for field, want := range r.Input {
+		if !fieldMatches(want, p.fields, field) {
+			return no
+		}
+	}
+	return least
+}
+
+func (r *rule) matchesPath(p *point, env *Env) match {
+	if p.strings != nil && r.Decision != wire.Allow {
+		m := no
+		for i := range p.strings {
+			m = max(m, r.path.matches(&p.strings[i], env, r.Decision))
+		}
+		return m
+	}
+	if p.effect != Read && p.effect != Write {
+		return no
+	}
+	if p.where == nil {
+		if r.Decision != wire.Allow && p.unknown != "" {
+			return maybe
+		}
+		return no
+	}
+	m := r.path.matches(p.where, env, r.Decision)
+	if m == no && p.several && r.Decision != wire.Allow {
+		return maybe // what lies below the folder may match
+	}
+	return m
+}
+
+func fieldMatches(want string, fields map[string]string, field string) bool {
+	have, ok := fields[field]
+	if !ok {
+		return false
+	}
+	if n := len(want); n > 0 && want[n-1] == '*' {
+		return len(have) >= n-1 && have[:n-1] == want[:n-1]
+	}
+	return have == want
+}
+
+// winner picks the rule that decides: see the order in better.
+func winner(list []candidate, dynamic bool) *candidate {
+	var best, deny *candidate
+	for i := range list {
+		c := &list[i]
+		if !dynamic && c.Origin != Static {
+			continue
+		}
+		if best == nil || better(c, best) {
+			best = c
+		}
+		if c.Decision == wire.Deny && (deny == nil || better(c, deny)) {
+			deny = c
+		}
+	}
+	if best != nil && deny != nil && best.Decision == wire.Ask && best.oneForm {
+		return deny
+	}
+	return best
+}
+
+// better reports whether a decides before b: a final deny, then the higher
+// scope, then more conditions, then an effect. Among rules with conditions the
+// stricter comes first, then the more exact name; among rules without, the more
+// exact name, then the stricter. Between equals the first by file and line is
+// the one that is named.
+func better(a, b *candidate) bool {
+	switch {
+	case a.Final != b.Final:
+		return a.Final
+	case a.Scope != b.Scope:
+		return a.Scope > b.Scope
+	case a.conditions != b.conditions:
+		return a.conditions > b.conditions
+	case a.conditions > 0 && a.Decision != b.Decision:
+		return a.Decision.Worse(b.Decision)
+	case a.conditions == 0 && (a.Effect != "") != (b.Effect != ""):
+		return a.Effect != ""
+	case a.exactness() != b.exactness():
+		return a.exactness() > b.exactness()
+	}
+	return a.before(b.rule)
+}
+
+const outsideWorkspace = "outside_workspace"
+
+// decidePoint decides one point.
+func (s *Set) decidePoint(p *point, env *Env) verdict {
+	p.away = p.where != nil && !env.inside(p.where)
+	if p.away && p.effect == Write && !p.bash {
+		// Checked before any allow: no rule opens a file outside.
+		v := s.judge(p, env)
+		v.decision, v.reason, v.mandatory = wire.Deny, outsideWorkspace, false
+		return v
+	}
+	return s.judge(p, env)
+}
+
+func (s *Set) judge(p *point, env *Env) verdict {
+	var space [16]candidate
+	list, unproven := s.collect(space[:0], p, env)
+	win := winner(list, false)
+	if s.dynamic && (win == nil || win.Decision != wire.Deny) {
+		win = winner(list, true)
+	}
+	v := verdict{}
+	if win != nil {
+		v.rule, v.decision, v.reason = win.rule, win.Decision, win.Reason
+	} else {
+		v.decision, v.reason = s.fallback(p)
+	}
+	for i := range list {
+		if win == nil || list[i].rule != win.rule {
+			v.losers = append(v.losers, list[i].rule)
+		}
+	}
+	if v.decision == wire.Deny {
+		return v
+	}
+	switch {
+	case unproven != nil:
+		v.decision, v.mandatory = wire.Ask, true
+		v.reason = fmt.Sprintf("it can't be proven that the deny at %s does not match", unproven.Source())
+	case p.unknown != "":
+		v.decision, v.reason = wire.Ask, p.unknown
+	}
+	return v
+}
+
+// fallback is what holds where no rule speaks for a point.
+func (s *Set) fallback(p *point) (wire.Verdict, string) {
+	switch {
+	case p.outside():
+		return wire.Ask, outsideWorkspace
+	case !p.bash:
+		return wire.Ask, "no rule speaks for it"
+	case p.effect == Read && p.where != nil && !p.away:
+		return wire.Allow, ""
+	case p.effect == Read:
+		return wire.Ask, "it reads outside the workspace"
+	case p.effect == Write && p.away:
+		return wire.Ask, "it writes outside the workspace"
+	case p.effect == Net:
+		return wire.Ask, "it reaches the network"
+	}
+	return wire.Ask, "no rule speaks for it"
+}
+
+// decideLeaf decides the points of one leaf of a bash call. A wrapper and a
+// neutral command need no allow of their own.
+func (s *Set) decideLeaf(leaf *shell.Leaf, env *Env, fields map[string]string) ([]point, []verdict) {
+	pts := env.bashPoints(leaf, fields)
+	vs := make([]verdict, len(pts))
+	for i := range pts {
+		vs[i] = s.decidePoint(&pts[i], env)
+		if pts[i].bash && pts[i].effect == Write && pts[i].away && vs[i].decision == wire.Allow && !vs[i].rule.path.absolute {
+			vs[i].decision, vs[i].reason = wire.Ask, "it writes outside the workspace"
+		}
+	}
+	run := &vs[0]
+	if leaf.Kind != shell.Command && run.decision != wire.Deny && !run.mandatory {
+		*run = verdict{decision: wire.Allow, reason: "needs no rule"}
+	}
+	if run.decision == wire.Deny {
+		return pts, vs
+	}
+	switch {
+	case leaf.Unknown != "":
+		run.decision, run.reason = wire.Ask, leaf.Unknown
+		run.mandatory = s.commandDeny || s.pathRules
+	case leaf.Opaque != "" && s.commandDeny:
+		run.decision, run.reason, run.mandatory = wire.Ask, leaf.Opaque+", and a deny rule may be meant for it", true
+	}
+	for _, w := range leaf.Operands {
+		if v, p, ok := s.decideOperand(w, leaf, env, fields); ok {
+			pts, vs = append(pts, p), append(vs, v)
+		}
+	}
+	return pts, vs
+}
+
+// decideOperand looks at an argument of a program that is not known. It may be
+// a file that is read or written, so what denies or asks for either counts, and
+// nothing else does.
+func (s *Set) decideOperand(w shell.Word, leaf *shell.Leaf, env *Env, fields map[string]string) (verdict, point, bool) {
+	if !s.pathRules || w.Text == "" {
+		return verdict{}, point{}, false
+	}
+	worst, at := verdict{decision: wire.Allow}, point{}
+	for _, effect := range []string{Read, Write} {
+		p := point{tool: "bash", effect: effect, leaf: leaf, fields: fields, bash: true, resource: w.Text, several: w.Glob}
+		for _, p := range env.filePoints(nil, p, w) {
+			v := s.decidePoint(&p, env)
+			byPath := v.rule != nil && v.rule.Path != "" && v.decision != wire.Allow
+			if !byPath && !v.mandatory {
+				continue
+			}
+			if effect == Write && v.decision == wire.Deny {
+				// It may only be read.
+				v.decision, v.mandatory = wire.Ask, true
+				v.reason = "the program may write to it, which a rule denies"
+			}
+			if v.decision.Worse(worst.decision) {
+				worst, at = v, p
+			}
+		}
+	}
+	return worst, at, worst.decision != wire.Allow
+}
+
+func baseName(s string) string {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == '/' {
+			return s[i+1:]
+		}
+	}
+	return s
+}

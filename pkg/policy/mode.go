@@ -1,0 +1,113 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// The modes. A mode is a transform of the base decision, applied once.
+const (
+	ModeDefault     = "default"
+	ModeAcceptEdits = "acceptEdits"
+	ModeBypass      = "bypassPermissions"
+	ModePlan        = "plan"
+	ModeDontAsk     = "dontAsk"
+)
+
+// Modes lists the modes in the order in which they are shown.
+var Modes = []string{ModeDefault, ModeAcceptEdits, ModeBypass, ModePlan, ModeDontAsk}
+
+// ParseMode reads a mode in camelCase or kebab-case.
+func ParseMode(s string) (string, bool) {
+	for _, m := range Modes {
+		if s == m || s == kebab(m) {
+			return m, true
+		}
+	}
+	return "", false
+}
+
+func kebab(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('-')
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// narrower says which modes may follow a mode without widening it. dontAsk does
+// not reach plan: plan would ask where dontAsk denies.
+var narrower = map[string][]string{
+	ModeBypass:      {ModeBypass, ModeAcceptEdits, ModeDefault, ModePlan, ModeDontAsk},
+	ModeAcceptEdits: {ModeAcceptEdits, ModeDefault, ModeDontAsk, ModePlan},
+	ModeDefault:     {ModeDefault, ModeDontAsk, ModePlan},
+	ModePlan:        {ModePlan},
+	ModeDontAsk:     {ModeDontAsk},
+}
+
+// Narrows reports whether a session in mode from may run a call in mode to.
+func Narrows(from, to string) bool {
+	for _, m := range narrower[from] {
+		if m == to {
+			return true
+		}
+	}
+	return false
+}
+
+// What a mode did to a decision.
+const (
+	effectEdits     = "accept_edits_auto_allowed_edit_approval"
+	effectBypass    = "bypass_permissions_auto_allowed_approval"
+	effectDontAsk   = "dont_ask_denied_approval"
+	effectPlanOK    = "plan_mode_allowed_read_only_or_coordination_tool"
+	effectPlanDeny  = "plan_mode_denied_non_whitelisted_tool"
+	effectMandatory = "kept_mandatory_approval"
+)
+
+// applyMode returns what the mode makes of a base decision, and the name of
+// what it did ("" if it had nothing to say).
+func applyMode(mode, tool string, plan bool, base wire.Verdict, mandatory bool) (wire.Verdict, string) {
+	if base == wire.Deny {
+		return base, ""
+	}
+	switch mode {
+	case ModePlan:
+		switch {
+		case !plan:
+			return wire.Deny, effectPlanDeny
+		case base == wire.Allow:
+			return base, effectPlanOK
+		}
+	case ModeDontAsk:
+		if base == wire.Ask {
+			return wire.Deny, effectDontAsk
+		}
+	case ModeBypass:
+		if base == wire.Ask && mandatory {
+			return base, effectMandatory
+		}
+		if base == wire.Ask {
+			return wire.Allow, effectBypass
+		}
+	case ModeAcceptEdits:
+		if base == wire.Ask && isEdit(tool) {
+			if mandatory {
+				return base, effectMandatory
+			}
+			return wire.Allow, effectEdits
+		}
+	}
+	return base, ""
+}
+
+// isEdit is for the tools whose approvals acceptEdits gives: never bash, whose
+// redirects are judged as write_file but are not lifted with it.
+func isEdit(tool string) bool {
+	return tool == "write_file" || tool == "edit_file" || tool == "apply_patch"
+}

@@ -1,0 +1,337 @@
+package shell
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// walker collects the leaves of a script.
+type walker struct {
+	leaves []Leaf
+	moves  bool // the script changes its folder somewhere
+}
+
+// scope is what holds where a statement stands.
+type scope struct {
+	via  string
+	dirs []string // the folders that may be current; nil = unknown
+}
+
+func (s scope) through(how string) scope {
+	if s.via != "" {
+		how = s.via + " " + how
+	}
+	s.via = how
+	return s
+}
+
+// maxDirs is how many current folders are followed before they count as
+// unknown; each costs a point for every relative path.
+const maxDirs = 4
+
+// join returns both sets of folders as one.
+func join(a, b []string) []string {
+	if a == nil || b == nil {
+		return nil
+	}
+	out := append([]string{}, a...)
+	for _, d := range b {
+		seen := false
+		for _, have := range out {
+			seen = seen || have == d
+		}
+		if !seen {
+			out = append(out, d)
+		}
+	}
+	if len(out) > maxDirs {
+		return nil
+	}
+	return out
+}
+
+// stmts walks statements one after the other and returns the folders that may
+// be current behind them.
+func (w *walker) stmts(list []*syntax.Stmt, s scope) []string {
+	for _, st := range list {
+		// A cd that fails leaves the shell where it was.
+		s.dirs = join(s.dirs, w.stmt(st, s))
+	}
+	return s.dirs
+}
+
+// stmt returns the folders that may be current if the statement succeeds.
+func (w *walker) stmt(st *syntax.Stmt, s scope) []string {
+	if st.Background || st.Coprocess || st.Disown {
+		w.inner(st, s)
+		return s.dirs
+	}
+	return w.inner(st, s)
+}
+
+func (w *walker) inner(st *syntax.Stmt, s scope) []string {
+	files, unknown := w.redirects(st.Redirs, s)
+	call, isCall := st.Cmd.(*syntax.CallExpr)
+	switch {
+	case isCall:
+		return w.call(call, files, unknown, s)
+	case st.Cmd == nil:
+		w.add(Leaf{Files: files, Unknown: unknown}, s)
+		return s.dirs
+	case len(files) > 0 || unknown != "":
+		w.add(Leaf{Kind: Neutral, Files: files, Unknown: unknown}, s.through("redirect"))
+	}
+	return w.command(st.Cmd, s)
+}
+
+// command walks everything but simple commands. What it has no case for is not
+// understood.
+func (w *walker) command(cmd syntax.Command, s scope) []string {
+	switch cmd := cmd.(type) {
+	case *syntax.Block:
+		return w.stmts(cmd.Stmts, s)
+	case *syntax.Subshell:
+		w.stmts(cmd.Stmts, s)
+		return s.dirs
+	case *syntax.BinaryCmd:
+		return w.binary(cmd, s)
+	case *syntax.TimeClause:
+		if cmd.Stmt != nil {
+			return w.stmt(cmd.Stmt, s)
+		}
+		return s.dirs
+	case *syntax.IfClause:
+		after := s.dirs
+		for c := cmd; c != nil; c = c.Else {
+			s.dirs = w.stmts(c.Cond, s)
+			after = join(after, join(s.dirs, w.stmts(c.Then, s)))
+		}
+		return after
+	case *syntax.CaseClause:
+		w.words(s, cmd.Word)
+		after := s.dirs
+		for _, item := range cmd.Items {
+			w.words(s, item.Patterns...)
+			after = join(after, w.stmts(item.Stmts, scope{via: s.via, dirs: after}))
+		}
+		return after
+	case *syntax.WhileClause:
+		s = w.loop(s)
+		w.stmts(cmd.Cond, s)
+		w.stmts(cmd.Do, s)
+		return s.dirs
+	case *syntax.ForClause:
+		s = w.loop(s)
+		switch loop := cmd.Loop.(type) {
+		case *syntax.WordIter:
+			w.words(s, loop.Items...)
+			if steers(loop.Name.Value) {
+				w.add(Leaf{Unknown: "it sets " + loop.Name.Value + ", which can change what a command runs"}, s)
+			}
+		case *syntax.CStyleLoop:
+			w.arithm(s, loop.Init, loop.Cond, loop.Post)
+		default:
+			w.add(Leaf{Unknown: "a loop of an unknown kind"}, s)
+		}
+		w.stmts(cmd.Do, s)
+		return s.dirs
+	case *syntax.FuncDecl:
+		if cmd.Name == nil || moveCommands[cmd.Name.Value] {
+			w.add(Leaf{Unknown: "a function that takes the place of cd"}, s)
+		}
+		w.stmt(cmd.Body, w.loop(s).through("function"))
+		return w.loop(s).dirs
+	case *syntax.CoprocClause:
+		w.stmt(cmd.Stmt, s.through("coproc"))
+		return s.dirs
+	case *syntax.DeclClause:
+		w.assigns(cmd.Args, nil, s.through(cmd.Variant.Value))
+		return s.dirs
+	case *syntax.ArithmCmd:
+		w.arithm(s, cmd.X)
+		return s.dirs
+	case *syntax.LetClause:
+		w.arithm(s, cmd.Exprs...)
+		return s.dirs
+	case *syntax.TestClause:
+		w.test(cmd, s)
+		return s.dirs
+	}
+	w.add(Leaf{Unknown: "a construct that kx does not know"}, s)
+	return nil
+}
+
+// loop is for code that may run at any time and any number of times: if the
+// script changes folders at all, its folder is unknown.
+func (w *walker) loop(s scope) scope {
+	if w.moves {
+		s.dirs = nil
+	}
+	return s
+}
+
+func (w *walker) binary(cmd *syntax.BinaryCmd, s scope) []string {
+	switch cmd.Op {
+	case syntax.AndStmt:
+		s2 := s
+		s2.dirs = w.stmt(cmd.X, s)
+		return w.stmt(cmd.Y, s2)
+	case syntax.OrStmt:
+		s2 := s
+		s2.dirs = join(s.dirs, w.stmt(cmd.X, s))
+		return join(s2.dirs, w.stmt(cmd.Y, s2))
+	}
+	// Both sides of a pipe are shells of their own.
+	w.stmt(cmd.X, s)
+	w.stmt(cmd.Y, s)
+	return s.dirs
+}
+
+// words walks what the words themselves run: substitutions and arithmetic.
+func (w *walker) words(s scope, list ...*syntax.Word) {
+	for _, word := range list {
+		if word != nil {
+			w.node(word, s)
+		}
+	}
+}
+
+func (w *walker) node(n syntax.Node, s scope) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			w.stmts(n.Stmts, s.through("substitution"))
+			return false
+		case *syntax.ProcSubst:
+			w.stmts(n.Stmts, s.through("process substitution"))
+			return false
+		case *syntax.ArithmExp:
+			w.arithm(s, n.X)
+			return false
+		case *syntax.ParamExp:
+			w.param(n, s)
+		}
+		return true
+	})
+}
+
+// param reports the expansions that run code found in a variable.
+func (w *walker) param(p *syntax.ParamExp, s scope) {
+	switch {
+	case p.Excl:
+		w.add(Leaf{Unknown: "an indirect expansion: ${!…}"}, s)
+	case p.Exp != nil && p.Exp.Op == syntax.OtherParamOps:
+		w.add(Leaf{Unknown: "an expansion that may run code: ${…@…}"}, s)
+	case p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) && p.Param != nil && steers(p.Param.Value):
+		w.add(Leaf{Unknown: "it sets " + p.Param.Value + ", which can change what a command runs"}, s)
+	case p.Slice != nil:
+		w.arithm(s, p.Slice.Offset, p.Slice.Length)
+	}
+	if p.Index != nil {
+		if word, ok := p.Index.(*syntax.Word); !ok || !plainIndex(word.Lit()) {
+			w.arithm(s, p.Index)
+		}
+	}
+}
+
+func plainIndex(s string) bool { return s == "@" || s == "*" || digits(s) }
+
+// arithm walks arithmetic. Bash evaluates the contents of a variable again, and
+// an index inside them may run a command, so only numbers are understood.
+func (w *walker) arithm(s scope, list ...syntax.ArithmExpr) {
+	for _, x := range list {
+		if x == nil {
+			continue
+		}
+		plain := true
+		syntax.Walk(x, func(n syntax.Node) bool {
+			if word, ok := n.(*syntax.Word); ok {
+				plain = plain && digits(word.Lit())
+			}
+			return true
+		})
+		if !plain {
+			w.add(Leaf{Unknown: "arithmetic on variables, which bash evaluates again"}, s)
+		}
+		w.node(x, s)
+	}
+}
+
+// test walks [[ ]]: a neutral leaf, unless one of its operators evaluates.
+func (w *walker) test(cmd *syntax.TestClause, s scope) {
+	leaf := Leaf{Kind: Neutral, Words: []Word{{Text: "[[", Literal: true}}}
+	syntax.Walk(cmd.X, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.UnaryTest:
+			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
+				leaf.Unknown = "a test of a variable's name, which bash evaluates"
+			}
+		case *syntax.BinaryTest:
+			switch n.Op {
+			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+				leaf.Unknown = "a numeric test, whose sides bash evaluates"
+			}
+		}
+		return true
+	})
+	w.add(leaf, s)
+	w.node(cmd.X, s)
+}
+
+// redirects returns the files that redirects open.
+func (w *walker) redirects(list []*syntax.Redirect, s scope) (files []File, unknown string) {
+	for _, r := range list {
+		w.words(s, r.Word, r.Hdoc)
+		target := wordOf(r.Word)
+		write := true
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+			continue
+		case syntax.DplIn, syntax.DplOut:
+			if target.Literal && (digits(strings.TrimSuffix(target.Text, "-")) || target.Text == "-") {
+				continue
+			}
+			if r.Op == syntax.DplIn || r.N != nil {
+				unknown = "a file descriptor that is computed"
+				continue
+			}
+		case syntax.RdrIn:
+			write = false
+		case syntax.RdrInOut:
+			files = append(files, File{Path: target})
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob:
+		default:
+			unknown = "a redirect that kx does not know"
+			continue
+		}
+		if target.Literal && inert(target.Text) {
+			continue
+		}
+		if t := path.Clean(target.Text); strings.HasPrefix(t, "/dev/tcp/") || strings.HasPrefix(t, "/dev/udp/") {
+			unknown = "bash opens a network connection for " + target.Text
+			continue
+		}
+		files = append(files, File{Write: write, Path: target})
+	}
+	return files, unknown
+}
+
+// inert reports whether opening the file changes and tells nothing.
+func inert(name string) bool {
+	switch name {
+	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero":
+		return true
+	}
+	return false
+}
+
+// add appends a leaf that stands in scope s.
+func (w *walker) add(l Leaf, s scope) {
+	if l.Via == "" {
+		l.Via = s.via
+	}
+	l.Dirs = s.dirs
+	w.leaves = append(w.leaves, l)
+}
