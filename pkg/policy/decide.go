@@ -3,6 +3,9 @@ package policy
 import (
 	"fmt"
 
+	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/pattern"
+	"github.com/kxtools/kx/pkg/policy/point"
 	"github.com/kxtools/kx/pkg/policy/shell"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -24,11 +27,11 @@ type verdict struct {
 
 // collect appends the rules that speak for a point. A deny that can't be proven
 // not to match is reported apart.
-func (s *Set) collect(to []candidate, p *point, env *Env) (found []candidate, unproven *rule) {
+func (s *Set) collect(to []candidate, p *point.Point, env *Env) (found []candidate, unproven *rule) {
 	var space [8]*bucket
-	own := s.buckets(space[:0], p.tool)
-	to, unproven = collectFrom(to, own, p, env, p.bash)
-	if other := equivalent(p.effect); p.bash && other != "" {
+	own := s.buckets(space[:0], p.Tool)
+	to, unproven = collectFrom(to, own, p, env, p.Bash)
+	if other := equivalent(p.Effect); p.Bash && other != "" {
 		seen := len(to)
 		var u *rule
 		to, u = collectFrom(to, s.buckets(nil, other), p, env, false)
@@ -58,17 +61,17 @@ func dedupe(list []candidate, from int) []candidate {
 
 // collectFrom goes through buckets. narrow is set for the read, write and net
 // points of bash under its own name: there a rule has to say that it means them.
-func collectFrom(to []candidate, buckets []*bucket, p *point, env *Env, narrow bool) ([]candidate, *rule) {
-	e := effectIndex(p.effect)
+func collectFrom(to []candidate, buckets []*bucket, p *point.Point, env *Env, narrow bool) ([]candidate, *rule) {
+	e := effectIndex(p.Effect)
 	var unproven *rule
 	test := func(list []*rule) {
 		for _, r := range list {
 			switch r.matches(p, env, narrow) {
-			case fully:
+			case pattern.Fully:
 				to = append(to, candidate{rule: r})
-			case oneForm:
+			case pattern.OneForm:
 				to = append(to, candidate{rule: r, oneForm: true})
-			case maybe:
+			case pattern.Maybe:
 				if r.Decision == wire.Deny {
 					unproven = r
 				} else {
@@ -94,7 +97,7 @@ func collectFrom(to []candidate, buckets []*bucket, p *point, env *Env, narrow b
 			plain(b.final[e])
 		}
 		for _, r := range b.dynamic {
-			if r.Effect == "" || r.Effect == p.effect {
+			if r.Effect == "" || r.Effect == p.Effect {
 				plain(r)
 			}
 		}
@@ -102,9 +105,9 @@ func collectFrom(to []candidate, buckets []*bucket, p *point, env *Env, narrow b
 		if len(b.byProgram) == 0 {
 			continue
 		}
-		if p.leaf != nil && len(p.leaf.Words) > 0 && p.leaf.Words[0].Literal {
-			test(b.byProgram[baseName(p.leaf.Words[0].Text)])
-		} else if p.leaf != nil {
+		if p.Leaf != nil && len(p.Leaf.Words) > 0 && p.Leaf.Words[0].Literal {
+			test(b.byProgram[baseName(p.Leaf.Words[0].Text)])
+		} else if p.Leaf != nil {
 			for _, list := range b.byProgram { // a computed name may be any
 				test(list)
 			}
@@ -114,91 +117,91 @@ func collectFrom(to []candidate, buckets []*bucket, p *point, env *Env, narrow b
 }
 
 // speaksPlainly reports whether a rule without conditions speaks for a point.
-func (r *rule) speaksPlainly(p *point, narrow bool) bool {
+func (r *rule) speaksPlainly(p *point.Point, narrow bool) bool {
 	if narrow && r.Effect == "" {
 		return false
 	}
-	if r.Scope == Builtin && r.name == "*" && (p.bash || isMCP(p.tool) || p.outside()) {
+	if r.Scope == Builtin && r.name == "*" && (p.Bash || catalogue.IsMCP(p.Tool) || outside(p)) {
 		return false
 	}
-	return !(r.Decision == wire.Allow && p.outside())
+	return !(r.Decision == wire.Allow && outside(p))
 }
 
 // outside reports whether a file tool reaches outside the workspace: only a
 // rule that names an absolute path may allow that.
-func (p *point) outside() bool { return p.away && !p.bash }
+func outside(p *point.Point) bool { return p.Away && !p.Bash }
 
 // matches compares the effect and all conditions of a rule with a point.
-func (r *rule) matches(p *point, env *Env, narrow bool) match {
-	if r.Effect != "" && r.Effect != p.effect && !(r.Path != "" && p.strings != nil && r.Decision != wire.Allow) {
-		return no
+func (r *rule) matches(p *point.Point, env *Env, narrow bool) pattern.Match {
+	if r.Effect != "" && r.Effect != p.Effect && !(r.Path != "" && p.Strings != nil && r.Decision != wire.Allow) {
+		return pattern.No
 	}
 	if narrow && r.Effect == "" && r.Path == "" && r.URL == "" {
-		return no
+		return pattern.No
 	}
-	if r.Decision == wire.Allow && p.outside() && !r.path.absolute {
-		return no
+	if r.Decision == wire.Allow && outside(p) && !r.path.Absolute {
+		return pattern.No
 	}
-	least := fully
-	worse := func(m match) bool {
+	least := pattern.Fully
+	worse := func(m pattern.Match) bool {
 		least = min(least, m)
-		return m == no
+		return m == pattern.No
 	}
 	if r.Command != "" {
-		if p.leaf == nil || r.Effect == "" && p.effect != Exec {
-			return no
+		if p.Leaf == nil || r.Effect == "" && p.Effect != catalogue.Exec {
+			return pattern.No
 		}
 		if r.Decision == wire.Allow {
-			if !r.command.allows(p.leaf.Words) {
-				return no
+			if !r.command.Allows(p.Leaf.Words) {
+				return pattern.No
 			}
-		} else if worse(r.command.meets(p.leaf.Words)) {
-			return no
+		} else if worse(r.command.Meets(p.Leaf.Words)) {
+			return pattern.No
 		}
 	}
 	if r.Path != "" && worse(r.matchesPath(p, env)) {
-		return no
+		return pattern.No
 	}
 	if r.URL != "" {
 		switch {
-		case p.effect != Net:
-			return no
-		case p.url == nil:
-			if r.Decision == wire.Allow || p.unknown == "" || worse(maybe) {
-				return no
+		case p.Effect != catalogue.Net:
+			return pattern.No
+		case p.URL == nil:
+			if r.Decision == wire.Allow || p.Unknown == "" || worse(pattern.Maybe) {
+				return pattern.No
 			}
-		case !r.url.hits(*p.url):
-			return no
+		case !r.url.Matches(*p.URL):
+			return pattern.No
 		}
 	}
 	for field, want := range r.Input {
-		if !fieldMatches(want, p.fields, field) {
-			return no
+		if !fieldMatches(want, p.Fields, field) {
+			return pattern.No
 		}
 	}
 	return least
 }
 
-func (r *rule) matchesPath(p *point, env *Env) match {
-	if p.strings != nil && r.Decision != wire.Allow {
-		m := no
-		for i := range p.strings {
-			m = max(m, r.path.matches(&p.strings[i], env, r.Decision))
+func (r *rule) matchesPath(p *point.Point, env *Env) pattern.Match {
+	if p.Strings != nil && r.Decision != wire.Allow {
+		m := pattern.No
+		for i := range p.Strings {
+			m = max(m, r.path.Matches(&p.Strings[i], env.Roots(), r.Decision))
 		}
 		return m
 	}
-	if p.effect != Read && p.effect != Write {
-		return no
+	if p.Effect != catalogue.Read && p.Effect != catalogue.Write {
+		return pattern.No
 	}
-	if p.where == nil {
-		if r.Decision != wire.Allow && p.unknown != "" {
-			return maybe
+	if p.Where == nil {
+		if r.Decision != wire.Allow && p.Unknown != "" {
+			return pattern.Maybe
 		}
-		return no
+		return pattern.No
 	}
-	m := r.path.matches(p.where, env, r.Decision)
-	if m == no && p.several && r.Decision != wire.Allow {
-		return maybe // what lies below the folder may match
+	m := r.path.Matches(p.Where, env.Roots(), r.Decision)
+	if m == pattern.No && p.Several && r.Decision != wire.Allow {
+		return pattern.Maybe // what lies below the folder may match
 	}
 	return m
 }
@@ -261,9 +264,9 @@ func better(a, b *candidate) bool {
 const outsideWorkspace = "outside_workspace"
 
 // decidePoint decides one point.
-func (s *Set) decidePoint(p *point, env *Env) verdict {
-	p.away = p.where != nil && !env.inside(p.where)
-	if p.away && p.effect == Write && !p.bash {
+func (s *Set) decidePoint(p *point.Point, env *Env) verdict {
+	p.Away = p.Where != nil && !env.Inside(p.Where)
+	if p.Away && p.Effect == catalogue.Write && !p.Bash {
 		// Checked before any allow: no rule opens a file outside.
 		v := s.judge(p, env)
 		v.decision, v.reason, v.mandatory = wire.Deny, outsideWorkspace, false
@@ -272,7 +275,7 @@ func (s *Set) decidePoint(p *point, env *Env) verdict {
 	return s.judge(p, env)
 }
 
-func (s *Set) judge(p *point, env *Env) verdict {
+func (s *Set) judge(p *point.Point, env *Env) verdict {
 	var space [16]candidate
 	list, unproven := s.collect(space[:0], p, env)
 	win := winner(list, false)
@@ -297,26 +300,26 @@ func (s *Set) judge(p *point, env *Env) verdict {
 	case unproven != nil:
 		v.decision, v.mandatory = wire.Ask, true
 		v.reason = fmt.Sprintf("it can't be proven that the deny at %s does not match", unproven.Source())
-	case p.unknown != "":
-		v.decision, v.reason = wire.Ask, p.unknown
+	case p.Unknown != "":
+		v.decision, v.reason = wire.Ask, p.Unknown
 	}
 	return v
 }
 
 // fallback is what holds where no rule speaks for a point.
-func (s *Set) fallback(p *point) (wire.Verdict, string) {
+func (s *Set) fallback(p *point.Point) (wire.Verdict, string) {
 	switch {
-	case p.outside():
+	case outside(p):
 		return wire.Ask, outsideWorkspace
-	case !p.bash:
+	case !p.Bash:
 		return wire.Ask, "no rule speaks for it"
-	case p.effect == Read && p.where != nil && !p.away:
+	case p.Effect == catalogue.Read && p.Where != nil && !p.Away:
 		return wire.Allow, ""
-	case p.effect == Read:
+	case p.Effect == catalogue.Read:
 		return wire.Ask, "it reads outside the workspace"
-	case p.effect == Write && p.away:
+	case p.Effect == catalogue.Write && p.Away:
 		return wire.Ask, "it writes outside the workspace"
-	case p.effect == Net:
+	case p.Effect == catalogue.Net:
 		return wire.Ask, "it reaches the network"
 	}
 	return wire.Ask, "no rule speaks for it"
@@ -324,12 +327,12 @@ func (s *Set) fallback(p *point) (wire.Verdict, string) {
 
 // decideLeaf decides the points of one leaf of a bash call. A wrapper and a
 // neutral command need no allow of their own.
-func (s *Set) decideLeaf(leaf *shell.Leaf, env *Env, fields map[string]string) ([]point, []verdict) {
-	pts := env.bashPoints(leaf, fields)
+func (s *Set) decideLeaf(leaf *shell.Leaf, env *Env, fields map[string]string) ([]point.Point, []verdict) {
+	pts := env.Bash(leaf, fields)
 	vs := make([]verdict, len(pts))
 	for i := range pts {
 		vs[i] = s.decidePoint(&pts[i], env)
-		if pts[i].bash && pts[i].effect == Write && pts[i].away && vs[i].decision == wire.Allow && !vs[i].rule.path.absolute {
+		if pts[i].Bash && pts[i].Effect == catalogue.Write && pts[i].Away && vs[i].decision == wire.Allow && !vs[i].rule.path.Absolute {
 			vs[i].decision, vs[i].reason = wire.Ask, "it writes outside the workspace"
 		}
 	}
@@ -358,20 +361,20 @@ func (s *Set) decideLeaf(leaf *shell.Leaf, env *Env, fields map[string]string) (
 // decideOperand looks at an argument of a program that is not known. It may be
 // a file that is read or written, so what denies or asks for either counts, and
 // nothing else does.
-func (s *Set) decideOperand(w shell.Word, leaf *shell.Leaf, env *Env, fields map[string]string) (verdict, point, bool) {
+func (s *Set) decideOperand(w shell.Word, leaf *shell.Leaf, env *Env, fields map[string]string) (verdict, point.Point, bool) {
 	if !s.pathRules || w.Text == "" {
-		return verdict{}, point{}, false
+		return verdict{}, point.Point{}, false
 	}
-	worst, at := verdict{decision: wire.Allow}, point{}
-	for _, effect := range []string{Read, Write} {
-		p := point{tool: "bash", effect: effect, leaf: leaf, fields: fields, bash: true, resource: w.Text, several: w.Glob}
-		for _, p := range env.filePoints(nil, p, w) {
+	worst, at := verdict{decision: wire.Allow}, point.Point{}
+	for _, effect := range []string{catalogue.Read, catalogue.Write} {
+		p := point.Point{Tool: "bash", Effect: effect, Leaf: leaf, Fields: fields, Bash: true, Resource: w.Text, Several: w.Glob}
+		for _, p := range env.Files(nil, p, w) {
 			v := s.decidePoint(&p, env)
 			byPath := v.rule != nil && v.rule.Path != "" && v.decision != wire.Allow
 			if !byPath && !v.mandatory {
 				continue
 			}
-			if effect == Write && v.decision == wire.Deny {
+			if effect == catalogue.Write && v.decision == wire.Deny {
 				// It may only be read.
 				v.decision, v.mandatory = wire.Ask, true
 				v.reason = "the program may write to it, which a rule denies"
@@ -391,4 +394,17 @@ func baseName(s string) string {
 		}
 	}
 	return s
+}
+
+// equivalent is the tool as which a bash point of that effect counts, too.
+func equivalent(effect string) string {
+	switch effect {
+	case catalogue.Read:
+		return "read_file"
+	case catalogue.Write:
+		return "write_file"
+	case catalogue.Net:
+		return "web_fetch"
+	}
+	return ""
 }

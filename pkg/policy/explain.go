@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/mode"
+	"github.com/kxtools/kx/pkg/policy/point"
 	"github.com/kxtools/kx/pkg/policy/shell"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -21,12 +24,12 @@ const HooksDryRun = "not_executed_in_dry_run"
 const maxLosers = 20
 
 // Explain decides a call and says why. It runs nothing and asks nobody.
-func (s *Set) Explain(call Call, mode string, env *Env) *wire.Decision {
+func (s *Set) Explain(call Call, m string, env *Env) *wire.Decision {
 	d := &wire.Decision{
-		Type: "decision", V: wire.Version, Tool: call.Tool, Loaded: call.Loaded, EffectiveMode: mode,
+		Type: "decision", V: wire.Version, Tool: call.Tool, Loaded: call.Loaded, EffectiveMode: m,
 		HookPolicy: HooksDryRun, LosingRules: []wire.Rule{},
 	}
-	entry, ok := Lookup(call.Tool)
+	entry, ok := catalogue.Lookup(call.Tool)
 	if !ok {
 		d.Decision, d.BaseDecision, d.Scope, d.Reason = wire.Deny, wire.Deny, Builtin.String(), ReasonUnknownTool
 		return d
@@ -35,7 +38,7 @@ func (s *Set) Explain(call Call, mode string, env *Env) *wire.Decision {
 	switch {
 	case len(call.Input) == 0:
 		for _, effect := range effectsOf(&entry) {
-			p := point{tool: entry.Name, effect: effect}
+			p := point.Point{Tool: entry.Name, Effect: effect}
 			v := verdict{rule: s.plain(entry.Name, effectIndex(effect))}
 			if v.rule != nil {
 				v.decision, v.reason = v.rule.Decision, v.rule.Reason
@@ -47,20 +50,20 @@ func (s *Set) Explain(call Call, mode string, env *Env) *wire.Decision {
 	case entry.Name == "bash":
 		e.bash(call.Input)
 	default:
-		pts := env.points(&entry, &call)
+		pts := env.Points(&entry, call.Input)
 		for i := range pts {
 			v := s.decidePoint(&pts[i], env)
 			e.add(&pts[i], &v)
 			d.Points = append(d.Points, e.point(&pts[i], &v))
 		}
 	}
-	e.finish(mode, &entry)
+	e.finish(m, &entry)
 	return d
 }
 
 // effectsOf returns the effects of an entry; a tool without any has one point
 // all the same.
-func effectsOf(e *Entry) []string {
+func effectsOf(e *catalogue.Entry) []string {
 	if len(e.Effects) == 0 {
 		return []string{""}
 	}
@@ -77,7 +80,7 @@ type explanation struct {
 	losers    []*rule
 }
 
-func (e *explanation) add(p *point, v *verdict) {
+func (e *explanation) add(p *point.Point, v *verdict) {
 	e.mandatory = e.mandatory || v.mandatory && v.decision == wire.Ask
 	if e.worst == nil || v.decision.Worse(e.worst.decision) || v.decision == e.worst.decision && v.mandatory && !e.worst.mandatory {
 		e.worst = v
@@ -96,8 +99,8 @@ func (e *explanation) add(p *point, v *verdict) {
 	}
 }
 
-func (e *explanation) point(p *point, v *verdict) wire.Point {
-	w := wire.Point{Effect: p.effect, Resource: p.resource, Decision: v.decision, Reason: v.reason}
+func (e *explanation) point(p *point.Point, v *verdict) wire.Point {
+	w := wire.Point{Effect: p.Effect, Resource: p.Resource, Decision: v.decision, Reason: v.reason}
 	if v.rule != nil {
 		w.Rule = v.rule.Wire()
 	}
@@ -108,7 +111,7 @@ func (e *explanation) point(p *point, v *verdict) wire.Point {
 func (e *explanation) bash(input []byte) {
 	var in map[string]any
 	unknown := func(why string) {
-		p := point{tool: "bash", effect: Exec, unknown: why, leaf: &shell.Leaf{Unknown: why}}
+		p := point.Point{Tool: "bash", Effect: catalogue.Exec, Unknown: why, Leaf: &shell.Leaf{Unknown: why}}
 		v := e.set.decidePoint(&p, e.env)
 		if v.decision != wire.Deny {
 			v = verdict{decision: wire.Ask, reason: why, mandatory: e.set.commandDeny || e.set.pathRules}
@@ -127,12 +130,12 @@ func (e *explanation) bash(input []byte) {
 	}
 	env := *e.env
 	if cwd, ok := in["cwd"].(string); ok && cwd != "" {
-		where, err := env.locate(env.Cwd, cwd)
-		if err != nil || !env.inside(where) {
+		where, err := env.Locate(env.Cwd, cwd)
+		if err != nil || !env.Inside(where) {
 			unknown("it starts outside the workspace")
 			return
 		}
-		env.Cwd = where.resolved
+		env.Cwd = where.Resolved
 	}
 	script := shell.Analyze(command)
 	if script.Unknown == "" && len(script.Leaves) == 0 {
@@ -142,7 +145,7 @@ func (e *explanation) bash(input []byte) {
 		unknown(script.Unknown)
 		return
 	}
-	fields := stringFields(in)
+	fields := point.StringFields(in)
 	for i := range script.Leaves {
 		leaf := &script.Leaves[i]
 		w := wire.Leaf{Argv: leaf.Argv(), Via: leaf.Via}
@@ -156,7 +159,7 @@ func (e *explanation) bash(input []byte) {
 }
 
 // finish applies the mode and fills the rest of the decision.
-func (e *explanation) finish(mode string, entry *Entry) {
+func (e *explanation) finish(m string, entry *catalogue.Entry) {
 	d, v := e.d, e.worst
 	d.BaseDecision, d.Reason = v.decision, v.reason
 	d.Mandatory = e.mandatory && v.decision == wire.Ask
@@ -170,14 +173,14 @@ func (e *explanation) finish(mode string, entry *Entry) {
 	for _, r := range e.losers {
 		d.LosingRules = append(d.LosingRules, *r.Wire())
 	}
-	ApplyMode(d, mode, entry.Plan)
+	ApplyMode(d, m, entry.Plan)
 }
 
 // ApplyMode sets what the mode makes of the base decision. The gate calls it
 // again when it has raised the base decision itself.
-func ApplyMode(d *wire.Decision, mode string, plan bool) {
-	d.EffectiveMode = mode
-	d.Decision, d.ModeEffect = applyMode(mode, d.Tool, plan, d.BaseDecision, d.Mandatory)
+func ApplyMode(d *wire.Decision, m string, plan bool) {
+	d.EffectiveMode = m
+	d.Decision, d.ModeEffect = mode.Apply(m, d.Tool, plan, d.BaseDecision, d.Mandatory)
 	d.ModeApplied = d.ModeEffect != ""
 	d.ApprovalRequired = d.Decision == wire.Ask
 }
@@ -187,7 +190,7 @@ func ApplyMode(d *wire.Decision, mode string, plan bool) {
 func (s *Set) plain(tool string, effect int) *rule {
 	var space [32]*bucket
 	bs := s.buckets(space[:0], tool)
-	mcp := isMCP(tool)
+	mcp := catalogue.IsMCP(tool)
 	for _, b := range bs {
 		if b.final[0] != nil {
 			return b.final[0]
@@ -213,13 +216,10 @@ func (s *Set) plain(tool string, effect int) *rule {
 
 // Decide returns what happens to a call of the tool in a mode when only rules
 // without conditions count: the cell of the matrix.
-func (s *Set) Decide(tool, mode string) wire.Verdict {
-	entry, ok := catalogue[tool]
+func (s *Set) Decide(tool, m string) wire.Verdict {
+	entry, ok := catalogue.Lookup(tool)
 	if !ok {
-		if !isMCP(tool) {
-			return wire.Deny
-		}
-		entry = Entry{Effects: mcpEffects}
+		return wire.Deny
 	}
 	base := wire.Allow
 	if len(entry.Effects) == 0 {
@@ -230,7 +230,7 @@ func (s *Set) Decide(tool, mode string) wire.Verdict {
 			base = v
 		}
 	}
-	v, _ := applyMode(mode, tool, entry.Plan, base, false)
+	v, _ := mode.Apply(m, tool, entry.Plan, base, false)
 	return v
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -35,8 +36,8 @@ func (s *Set) Lint() []Finding {
 			out = append(out, Finding{Code: code, Rule: r.Rule, Detail: fmt.Sprintf(format, args...)})
 		}
 		if !strings.HasSuffix(r.name, "*") {
-			if _, ok := Lookup(r.name); !ok {
-				if near := Suggest(r.name); near != "" {
+			if _, ok := catalogue.Lookup(r.name); !ok {
+				if near := catalogue.Suggest(r.name); near != "" {
 					add("unknown_tool", "no tool is called %s; did you mean %s?", r.name, near)
 				} else {
 					add("unknown_tool", "no tool is called %s", r.name)
@@ -80,25 +81,25 @@ func (s *Set) lintAllow(r *rule, add func(string, string, ...any)) {
 	switch {
 	case r.conditions == 0 && r.name == "*" && r.Effect == "":
 		add("allow_all", "it allows every tool")
-	case r.conditions == 0 && r.fits("bash") && (r.Effect == "" || r.Effect == Exec):
+	case r.conditions == 0 && r.fits("bash") && (r.Effect == "" || r.Effect == catalogue.Exec):
 		add("allow_all", "it allows every command")
-	case r.Command != "" && r.fits("bash") && r.command.rest && len(r.command.words) == 0:
+	case r.Command != "" && r.fits("bash") && r.command.Rest && len(r.command.Words) == 0:
 		add("allow_all", "it allows every command")
-	case r.Command != "" && r.fits("bash") && r.command.rest && len(r.command.words) == 1 && runners[r.command.program()]:
-		add("runs_files", "%s runs whatever files or arguments say, so this allows every command", r.command.program())
-	case r.Path != "" && r.Effect != Read && (r.path.glob == "**" || r.path.glob == "**/*"):
+	case r.Command != "" && r.fits("bash") && r.command.Rest && len(r.command.Words) == 1 && runners[r.command.Program()]:
+		add("runs_files", "%s runs whatever files or arguments say, so this allows every command", r.command.Program())
+	case r.Path != "" && r.Effect != catalogue.Read && (r.path.Glob == "**" || r.path.Glob == "**/*"):
 		add("allow_all", "it allows every path")
 	}
 }
 
 // neverSpeaks returns why no point can meet the rule.
 func (s *Set) neverSpeaks(r *rule) string {
-	if isMCP(r.name) {
+	if catalogue.IsMCP(r.name) {
 		return "" // what an MCP tool takes is not known here
 	}
 	met := false
-	for _, name := range Names() {
-		entry, ok := Lookup(name)
+	for _, name := range catalogue.Names() {
+		entry, ok := catalogue.Lookup(name)
 		if ok && r.fits(name) {
 			met = true
 			if r.mayConcern(&entry) {
@@ -123,10 +124,10 @@ func (r *rule) covers(name string) bool {
 
 func (s *Set) prefixMeets(r *rule) bool {
 	p := strings.TrimSuffix(r.name, "*")
-	if strings.HasPrefix("mcp__", p) || isMCP(p) {
+	if strings.HasPrefix("mcp__", p) || catalogue.IsMCP(p) {
 		return true
 	}
-	for _, n := range Names() {
+	for _, n := range catalogue.Names() {
 		if strings.HasPrefix(n, p) {
 			return true
 		}

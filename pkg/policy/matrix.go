@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -14,21 +16,21 @@ func (s *Set) Matrix(tools []string, loaded func(string) bool, env *Env) []wire.
 	sort.Strings(sorted)
 	rows := make([]wire.MatrixRow, 0, len(sorted))
 	for _, tool := range sorted {
-		entry, ok := Lookup(tool)
+		entry, ok := catalogue.Lookup(tool)
 		if !ok {
 			continue
 		}
 		row := wire.MatrixRow{Type: "matrix_row", V: wire.Version, Tool: tool, Loaded: loaded(tool), Modes: map[string]wire.MatrixCell{}}
 		may, notes := s.mayChange(&entry)
-		for _, mode := range Modes {
-			d := s.Explain(Call{Tool: tool, Loaded: row.Loaded}, mode, env)
+		for _, m := range mode.All {
+			d := s.Explain(Call{Tool: tool, Loaded: row.Loaded}, m, env)
 			cell := wire.MatrixCell{Decision: d.Decision, BaseDecision: d.BaseDecision, ModeEffect: d.ModeEffect}
 			for _, base := range may {
-				if v, _ := applyMode(mode, tool, entry.Plan, base, false); v != d.Decision {
+				if v, _ := mode.Apply(m, tool, entry.Plan, base, false); v != d.Decision {
 					cell.Conditional = true
 				}
 			}
-			row.Modes[mode] = cell
+			row.Modes[m] = cell
 			row.Rule = d.Rule
 		}
 		row.Notes = notes
@@ -39,7 +41,7 @@ func (s *Set) Matrix(tools []string, loaded func(string) bool, env *Env) []wire.
 
 // mayChange returns the base decisions that rules with conditions may give a
 // tool, and a note for each such rule.
-func (s *Set) mayChange(entry *Entry) (may []wire.Verdict, notes []string) {
+func (s *Set) mayChange(entry *catalogue.Entry) (may []wire.Verdict, notes []string) {
 	plainScope, final := Builtin, false
 	for _, effect := range effectsOf(entry) {
 		if r := s.plain(entry.Name, effectIndex(effect)); r != nil {
@@ -49,7 +51,7 @@ func (s *Set) mayChange(entry *Entry) (may []wire.Verdict, notes []string) {
 	if final {
 		return nil, nil
 	}
-	if entry.Name == "bash" && s.cell("bash", effectIndex(Exec)) == wire.Allow {
+	if entry.Name == "bash" && s.cell("bash", effectIndex(catalogue.Exec)) == wire.Allow {
 		may = append(may, wire.Ask)
 		notes = append(notes, "what a command reads and writes is judged as read_file and write_file")
 	}
@@ -67,7 +69,7 @@ func (s *Set) mayChange(entry *Entry) (may []wire.Verdict, notes []string) {
 }
 
 // mayConcern reports whether a rule with conditions can ever speak for a tool.
-func (r *rule) mayConcern(entry *Entry) bool {
+func (r *rule) mayConcern(entry *catalogue.Entry) bool {
 	bash := entry.Name == "bash"
 	has := func(effect string) bool {
 		for _, e := range entry.Effects {
@@ -82,9 +84,9 @@ func (r *rule) mayConcern(entry *Entry) bool {
 		return false
 	case r.Command != "" && !bash:
 		return false
-	case r.Path != "" && !has(Read) && !has(Write):
+	case r.Path != "" && !has(catalogue.Read) && !has(catalogue.Write):
 		return false
-	case r.URL != "" && !has(Net):
+	case r.URL != "" && !has(catalogue.Net):
 		return false
 	case r.fits(entry.Name):
 		return true

@@ -14,6 +14,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/point"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -33,24 +35,16 @@ func (s Scope) String() string {
 	return [...]string{"builtin", "user", "project", "session"}[s]
 }
 
-// Effects of a point.
-const (
-	Read  = "read"
-	Write = "write"
-	Exec  = "exec"
-	Net   = "net"
-)
-
 // effectIndex numbers the effects for tables; 0 is "whatever the effect".
 func effectIndex(effect string) int {
 	switch effect {
-	case Read:
+	case catalogue.Read:
 		return 1
-	case Write:
+	case catalogue.Write:
 		return 2
-	case Exec:
+	case catalogue.Exec:
 		return 3
-	case Net:
+	case catalogue.Net:
 		return 4
 	}
 	return 0
@@ -122,26 +116,8 @@ func (r *Rule) Wire() *wire.Rule {
 	return w
 }
 
-// Resolver tells about files.
-type Resolver interface {
-	// Resolve returns where an absolute path leads when every symbolic link
-	// in it is followed; what does not exist is kept below the nearest
-	// folder that does. The path may hold "..", which counts from where a
-	// link leads.
-	Resolve(path string) (string, error)
-	// Glob returns the existing files that match an absolute pattern of
-	// *, ? and plain characters; hidden ones, too.
-	Glob(pattern string) ([]string, error)
-}
-
-// Env is where a call is judged.
-type Env struct {
-	Workspace string   // canonical root
-	Cwd       string   // canonical
-	Home      string   // for ~/
-	Writable  []string // folders outside the workspace that count as inside
-	Resolver  Resolver // nil: paths are taken as written
-}
+// Env is where a call is judged; files come through its Resolver.
+type Env = point.Env
 
 // Call is a call to be judged.
 type Call struct {
@@ -225,11 +201,11 @@ func (s *Set) add(r *rule) {
 		if have := b.final[e]; r.Final && (have == nil || r.before(have)) {
 			b.final[e] = r
 		}
-	case len(r.command.words) > 0:
+	case len(r.command.Words) > 0:
 		if b.byProgram == nil {
 			b.byProgram = map[string][]*rule{}
 		}
-		b.byProgram[r.command.program()] = append(b.byProgram[r.command.program()], r)
+		b.byProgram[r.command.Program()] = append(b.byProgram[r.command.Program()], r)
 	default:
 		b.when = append(b.when, r)
 	}
@@ -265,4 +241,21 @@ func (s *Set) buckets(to []*bucket, tool string) []*bucket {
 		}
 	}
 	return append(to, s.star)
+}
+
+// builtin are the rules that hold when nobody says anything. The * stays
+// visible in explanations instead of being an implicit default.
+var builtin = []Rule{
+	{Tool: "bash", Decision: wire.Ask},
+	{Tool: "write_file", Decision: wire.Ask},
+	{Tool: "edit_file", Decision: wire.Ask},
+	{Tool: "apply_patch", Decision: wire.Ask},
+	{Tool: "mcp__*", Decision: wire.Ask},
+	{Tool: "list_mcp_resources", Decision: wire.Ask},
+	{Tool: "list_mcp_resource_templates", Decision: wire.Ask},
+	{Tool: "read_mcp_resource", Decision: wire.Ask},
+	{Tool: "exit_plan_mode", Decision: wire.Ask},
+	{Tool: "browser_*", Decision: wire.Ask},
+	{Tool: "lsp_rename", Decision: wire.Ask},
+	{Tool: "*", Decision: wire.Allow},
 }

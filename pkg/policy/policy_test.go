@@ -1,4 +1,4 @@
-package policy
+package policy_test
 
 import (
 	"encoding/json"
@@ -10,12 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kxtools/kx/pkg/policy"
+	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/mode"
+	"github.com/kxtools/kx/pkg/policy/rulefile"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
 // testEnv has its workspace at /ws, with a link /ws/link that leads to /etc and
 // a link /ws/dotenv that leads to /ws/.env.
-var testEnv = &Env{Workspace: "/ws", Cwd: "/ws", Home: "/home/u", Resolver: fakeFiles{
+var testEnv = &policy.Env{Workspace: "/ws", Cwd: "/ws", Home: "/home/u", Resolver: fakeFiles{
 	links: map[string]string{"/ws/link": "/etc", "/ws/dotenv": "/ws/.env"},
 	files: []string{"/ws/a.go", "/ws/b.go", "/ws/.env"},
 }}
@@ -48,17 +52,17 @@ func (f fakeFiles) Glob(pattern string) (out []string, err error) {
 }
 
 // rules parses TOML of the user's scope, and behind a line "---" of the project's.
-func rules(t testing.TB, text string) *Set {
+func rules(t testing.TB, text string) *policy.Set {
 	t.Helper()
-	var all []Rule
+	var all []policy.Rule
 	for i, part := range strings.SplitN(text, "\n---\n", 2) {
-		f, err := Parse([]byte(part), []string{"user.toml", "project.toml"}[i], []Scope{User, Project}[i])
+		f, err := rulefile.Parse([]byte(part), []string{"user.toml", "project.toml"}[i], []policy.Scope{policy.User, policy.Project}[i])
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, f.Rules...)
 	}
-	s, err := Compile(all)
+	s, err := policy.Compile(all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,11 +214,11 @@ func TestExplain(t *testing.T) {
 		{"plan mode keeps asking to leave", nil, "exit_plan_mode", input(), "plan", "ask"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			mode := tt.mode
-			if mode == "" {
-				mode = ModeDefault
+			m := tt.mode
+			if m == "" {
+				m = mode.Default
 			}
-			d := rules(t, ruleText(tt.rules...)).Explain(Call{Tool: tt.tool, Input: tt.input}, mode, testEnv)
+			d := rules(t, ruleText(tt.rules...)).Explain(policy.Call{Tool: tt.tool, Input: tt.input}, m, testEnv)
 			got := string(d.Decision)
 			if d.Mandatory {
 				got += "!"
@@ -233,14 +237,14 @@ func TestExplain(t *testing.T) {
 // Hook updates and approvals stand in the session but never lift a deny.
 func TestDynamicRules(t *testing.T) {
 	for _, tt := range []struct{ static, want wire.Verdict }{{wire.Deny, wire.Deny}, {wire.Ask, wire.Allow}} {
-		s, err := Compile([]Rule{
-			{Tool: "bash", Decision: tt.static, Scope: User},
-			{Tool: "bash", Command: "ls", Decision: wire.Allow, Scope: Session, Origin: Approval},
+		s, err := policy.Compile([]policy.Rule{
+			{Tool: "bash", Decision: tt.static, Scope: policy.User},
+			{Tool: "bash", Command: "ls", Decision: wire.Allow, Scope: policy.Session, Origin: policy.Approval},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := s.Explain(Call{Tool: "bash", Input: input("command", "ls")}, ModeDefault, testEnv)
+		d := s.Explain(policy.Call{Tool: "bash", Input: input("command", "ls")}, mode.Default, testEnv)
 		if d.Decision != tt.want {
 			t.Errorf("static %s: got %s, want %s", tt.static, d.Decision, tt.want)
 		}
@@ -249,7 +253,7 @@ func TestDynamicRules(t *testing.T) {
 
 func TestSourceIsTheFirst(t *testing.T) {
 	s := rules(t, ruleText("tool=bash; decision=deny", "tool=bash; decision=deny"))
-	d := s.Explain(Call{Tool: "bash", Input: input("command", "ls")}, ModeDefault, testEnv)
+	d := s.Explain(policy.Call{Tool: "bash", Input: input("command", "ls")}, mode.Default, testEnv)
 	if d.Rule.Source != "user.toml:1" {
 		t.Errorf("named %s", d.Rule.Source)
 	}
@@ -263,10 +267,10 @@ func TestNarrows(t *testing.T) {
 		"plan":              "plan",
 		"dontAsk":           "dontAsk",
 	}
-	for _, from := range Modes {
+	for _, from := range mode.All {
 		var got []string
-		for _, to := range Modes {
-			if Narrows(from, to) {
+		for _, to := range mode.All {
+			if mode.Narrows(from, to) {
 				got = append(got, to)
 			}
 		}
@@ -279,13 +283,13 @@ func TestNarrows(t *testing.T) {
 // The published matrix, over every name of the catalogue and the classes that
 // it speaks of.
 func TestMatrixGolden(t *testing.T) {
-	s, _ := Compile(nil)
+	s, _ := policy.Compile(nil)
 	var b strings.Builder
-	names := append(Names(), "mcp__server__tool")
+	names := append(catalogue.Names(), "mcp__server__tool")
 	for _, row := range s.Matrix(names, func(string) bool { return false }, testEnv) {
 		fmt.Fprintf(&b, "%-30s", row.Tool)
-		for _, mode := range Modes {
-			c := row.Modes[mode]
+		for _, m := range mode.All {
+			c := row.Modes[m]
 			star := ""
 			if c.Conditional {
 				star = "*"
@@ -315,10 +319,10 @@ func TestMatrixGolden(t *testing.T) {
 // The classes of the published table, so that the golden file is not its own
 // judge.
 func TestMatrixClasses(t *testing.T) {
-	s, _ := Compile(nil)
-	deny, _ := Compile([]Rule{{Tool: "bash", Decision: wire.Deny, Scope: User}})
+	s, _ := policy.Compile(nil)
+	deny, _ := policy.Compile([]policy.Rule{{Tool: "bash", Decision: wire.Deny, Scope: policy.User}})
 	for _, tt := range []struct {
-		set   *Set
+		set   *policy.Set
 		tools string
 		want  string // default acceptEdits bypassPermissions plan dontAsk
 	}{
@@ -333,11 +337,11 @@ func TestMatrixClasses(t *testing.T) {
 	} {
 		for _, tool := range strings.Fields(tt.tools) {
 			var got []string
-			for _, mode := range Modes {
-				v := tt.set.Decide(tool, mode)
+			for _, m := range mode.All {
+				v := tt.set.Decide(tool, m)
 				got = append(got, string(v))
-				if d := tt.set.Explain(Call{Tool: tool}, mode, testEnv); d.Decision != v {
-					t.Errorf("%s in %s: Decide says %s, Explain %s", tool, mode, v, d.Decision)
+				if d := tt.set.Explain(policy.Call{Tool: tool}, m, testEnv); d.Decision != v {
+					t.Errorf("%s in %s: Decide says %s, Explain %s", tool, m, v, d.Decision)
 				}
 			}
 			if strings.Join(got, " ") != tt.want {
@@ -351,7 +355,7 @@ func TestMatrixConditional(t *testing.T) {
 	s := rules(t, ruleText("tool=write_file; path=docs/**; decision=allow"))
 	row := s.Matrix([]string{"write_file"}, func(string) bool { return true }, testEnv)[0]
 	var got []string
-	for _, m := range Modes {
+	for _, m := range mode.All {
 		c := row.Modes[m]
 		got = append(got, fmt.Sprintf("%s:%v", c.Decision, c.Conditional))
 	}
@@ -360,53 +364,6 @@ func TestMatrixConditional(t *testing.T) {
 	}
 	if len(row.Notes) != 1 || !strings.Contains(row.Notes[0], "docs/** is allowed by user.toml:1") {
 		t.Errorf("notes %q", row.Notes)
-	}
-}
-
-func TestParseErrors(t *testing.T) {
-	for _, tt := range []struct{ text, want string }{
-		{"[[rule]]\ndecision = \"alow\"\n", `p.toml:2: decision = "alow": expected allow, ask or deny`},
-		{"[[rule]]\ntool = \"a\"\n", `p.toml:1: decision = "": expected allow, ask or deny`},
-		{"[[rule]]\ndecison = \"allow\"\n", `p.toml:2: unknown key "rule.decison": did you mean decision?`},
-		{"rules = 1\n", `p.toml:1: unknown key "rules"`},
-		{"[[rule]\n", "p.toml:1:"},
-		{"[[rule]]\ntool = \"a*b\"\ndecision = \"allow\"\n", `p.toml:2: tool = "a*b": a * stands only at the end`},
-		{"\n[[rule]]\ndecision = \"allow\"\npath = \"$HOME/x\"\n", "p.toml:4: path = \"$HOME/x\": a variable is not expanded"},
-		{"[[rule]]\ndecision = \"allow\"\npath = \"a/../b\"\n", "p.toml:3:"},
-		{"[[rule]]\ndecision = \"allow\"\npath = \"a[\"\n", "p.toml:3:"},
-		{"[[rule]]\ndecision = \"allow\"\npath = \"\"\n", "p.toml:3: path = \"\": it would never match"},
-		{"[[rule]]\ndecision = \"allow\"\nfinal = true\n", "p.toml:3: final = true: only a deny can be final"},
-		{"[[rule]]\ndecision = \"allow\"\neffect = \"x\"\n", "p.toml:3: effect"},
-		{"[[rule]]\ndecision = \"allow\"\ncommand = \"git* x\"\n", "p.toml:3: command"},
-		{"[[rule]]\ndecision = \"allow\"\ncommand = \"a && b\"\n", "p.toml:3: command"},
-		{"[[rule]]\ndecision = \"allow\"\ncommand = \"echo $x\"\n", "p.toml:3: command"},
-		{"[[rule]]\ndecision = \"allow\"\nurl = \"example.com\"\n", "p.toml:3: url"},
-		{"[[rule]]\ndecision = \"allow\"\ninput = { a = \"b*c\" }\n", "p.toml:3: input.a"},
-		{"[[test]]\ntool = \"bash\"\nexpect = \"no\"\n", "p.toml:1: expect"},
-		{"[rule]\ntool = \"bash\"\n", "p.toml"},
-		{"a = 1\r\nb\xff", "p.toml"},
-	} {
-		_, err := Parse([]byte(tt.text), "p.toml", User)
-		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
-			t.Errorf("%q\n got %v\nwant %s", tt.text, err, tt.want)
-		}
-	}
-	if _, err := Parse([]byte("[[rule]]\ndecision = \"allow\"\nsandbox = \"host\"\n"), "p.toml", Project); err == nil {
-		t.Error("a project opened the sandbox")
-	}
-}
-
-func TestParseLines(t *testing.T) {
-	text := "# head\n[[rule]]\ntool = \"bash\"\ncommand = '''\nls'''\ndecision = \"allow\"\n\n[[test]]\ntool = \"bash\"\nexpect = \"ask\"\ninput = { command = \"ls\", n = 3 }\n[[rule]]\ndecision = \"deny\"\n[rule.input]\nbranch = \"x\"\n"
-	f, err := Parse([]byte(text), "p.toml", User)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f.Rules[0].Line != 2 || f.Rules[1].Line != 12 || f.Tests[0].Line != 8 || f.Rules[1].Input["branch"] != "x" {
-		t.Errorf("%+v", f)
-	}
-	if string(f.Tests[0].Input) != `{"command":"ls","n":3}` {
-		t.Errorf("input %s", f.Tests[0].Input)
 	}
 }
 
@@ -423,11 +380,11 @@ func TestCommandPatterns(t *testing.T) {
 		{`echo a *`, `echo $x`, wire.Ask},
 		{`*`, `frob`, wire.Allow},
 	} {
-		s, err := Compile([]Rule{{Tool: "bash", Command: tt.pattern, Decision: wire.Allow, Scope: User}, {Tool: "bash", Command: "ls", Decision: wire.Allow, Scope: User}})
+		s, err := policy.Compile([]policy.Rule{{Tool: "bash", Command: tt.pattern, Decision: wire.Allow, Scope: policy.User}, {Tool: "bash", Command: "ls", Decision: wire.Allow, Scope: policy.User}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := s.Explain(Call{Tool: "bash", Input: input("command", tt.command)}, ModeDefault, testEnv)
+		d := s.Explain(policy.Call{Tool: "bash", Input: input("command", tt.command)}, mode.Default, testEnv)
 		if d.Decision != tt.want {
 			t.Errorf("%s / %s: %s (%s)", tt.pattern, tt.command, d.Decision, d.Reason)
 		}
@@ -462,47 +419,47 @@ func TestLint(t *testing.T) {
 	}
 }
 
-func manyRules(n int) []Rule {
-	list := make([]Rule, 0, n)
+func manyRules(n int) []policy.Rule {
+	list := make([]policy.Rule, 0, n)
 	for i := range n {
-		list = append(list, Rule{Tool: fmt.Sprintf("mcp__server%d__tool", i), Decision: wire.Allow, Scope: User, File: "u", Line: i})
+		list = append(list, policy.Rule{Tool: fmt.Sprintf("mcp__server%d__tool", i), Decision: wire.Allow, Scope: policy.User, File: "u", Line: i})
 	}
 	return list
 }
 
 func TestDecideAllocatesNothing(t *testing.T) {
-	s, err := Compile(manyRules(100_000))
+	s, err := policy.Compile(manyRules(100_000))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(100, func() { s.Decide("mcp__server50000__tool", ModeDefault); s.Decide("bash", ModePlan) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { s.Decide("mcp__server50000__tool", mode.Default); s.Decide("bash", mode.Plan) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
 func BenchmarkDecide100k(b *testing.B) {
-	s, _ := Compile(manyRules(100_000))
+	s, _ := policy.Compile(manyRules(100_000))
 	b.ReportAllocs()
 	for b.Loop() {
-		s.Decide("mcp__server50000__tool", ModeDefault)
+		s.Decide("mcp__server50000__tool", mode.Default)
 	}
 }
 
 // hundred are 100 rules as a person writes them.
-func hundred() []Rule {
-	var list []Rule
+func hundred() []policy.Rule {
+	var list []policy.Rule
 	for i := range 50 {
-		list = append(list, Rule{Tool: "bash", Command: fmt.Sprintf("prog%d run *", i), Decision: wire.Allow, Scope: User})
+		list = append(list, policy.Rule{Tool: "bash", Command: fmt.Sprintf("prog%d run *", i), Decision: wire.Allow, Scope: policy.User})
 	}
 	for i := range 25 {
-		list = append(list, Rule{Effect: Write, Path: fmt.Sprintf("dir%d/**", i), Decision: wire.Deny, Scope: User})
-		list = append(list, Rule{Effect: Read, Path: fmt.Sprintf("**/secret%d*", i), Decision: wire.Deny, Scope: User})
+		list = append(list, policy.Rule{Effect: catalogue.Write, Path: fmt.Sprintf("dir%d/**", i), Decision: wire.Deny, Scope: policy.User})
+		list = append(list, policy.Rule{Effect: catalogue.Read, Path: fmt.Sprintf("**/secret%d*", i), Decision: wire.Deny, Scope: policy.User})
 	}
 	return list
 }
 
 func BenchmarkExplain100(b *testing.B) {
-	s, err := Compile(hundred())
+	s, err := policy.Compile(hundred())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -510,59 +467,17 @@ func BenchmarkExplain100(b *testing.B) {
 	env.Resolver = nil
 	for _, bb := range []struct {
 		name string
-		call Call
+		call policy.Call
 	}{
-		{"bash", Call{Tool: "bash", Input: input("command", "prog7 run x | tee out.log")}},
-		{"write_file", Call{Tool: "write_file", Input: input("path", "src/a.go", "content", "x")}},
+		{"bash", policy.Call{Tool: "bash", Input: input("command", "prog7 run x | tee out.log")}},
+		{"write_file", policy.Call{Tool: "write_file", Input: input("path", "src/a.go", "content", "x")}},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			for b.Loop() {
-				s.Explain(bb.call, ModeDefault, &env)
+				s.Explain(bb.call, mode.Default, &env)
 			}
 		})
 	}
-}
-
-func manyTOML(n int) []byte {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "[[rule]]\ntool = \"mcp__server%d__tool\"\ndecision = \"allow\"\n", i)
-	}
-	return []byte(b.String())
-}
-
-func BenchmarkLoad100k(b *testing.B) {
-	data := manyTOML(100_000)
-	for b.Loop() {
-		f, err := Parse(data, "p.toml", User)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := Compile(f.Rules); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add([]byte("[[rule]]\ntool = \"bash\"\ncommand = \"ls *\"\ndecision = \"allow\"\n[[test]]\ntool=\"a\"\nexpect=\"ask\"\n"))
-	f.Add([]byte("[[rule]]\npath = \"**/x\"\ndecision = \"deny\"\nfinal = true\ninput.a = \"b\"\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := Parse(data, "p.toml", User)
-		if err != nil {
-			return
-		}
-		s, err := Compile(file.Rules)
-		if err != nil {
-			t.Fatalf("Parse took what Compile refuses: %v", err)
-		}
-		s.Lint()
-		for _, r := range file.Rules {
-			if r.Line < 1 {
-				t.Errorf("rule without a line: %+v", r)
-			}
-		}
-	})
 }
 
 // Whatever the words are: if a deny of everything is there, nothing is allowed.
@@ -571,12 +486,12 @@ func FuzzExplain(f *testing.F) {
 	f.Add("mcp__a__b", `{"x":["file:///a"]}`)
 	f.Add("apply_patch", `{"patch":"*** Add File: x"}`)
 	f.Add("read_file", `{"path":"~/x/../y"}`)
-	all, _ := Compile([]Rule{{Tool: "*", Decision: wire.Deny, Scope: User, Final: true}})
-	open, _ := Compile([]Rule{{Tool: "*", Decision: wire.Allow, Scope: User}, {Tool: "bash", Command: "touch *", Decision: wire.Deny, Scope: User}, {Effect: Read, Path: "**/.env", Decision: wire.Deny, Scope: User}})
+	all, _ := policy.Compile([]policy.Rule{{Tool: "*", Decision: wire.Deny, Scope: policy.User, Final: true}})
+	open, _ := policy.Compile([]policy.Rule{{Tool: "*", Decision: wire.Allow, Scope: policy.User}, {Tool: "bash", Command: "touch *", Decision: wire.Deny, Scope: policy.User}, {Effect: catalogue.Read, Path: "**/.env", Decision: wire.Deny, Scope: policy.User}})
 	f.Fuzz(func(t *testing.T, tool, in string) {
-		if d := all.Explain(Call{Tool: tool, Input: []byte(in)}, ModeBypass, testEnv); d.Decision != wire.Deny {
+		if d := all.Explain(policy.Call{Tool: tool, Input: []byte(in)}, mode.Bypass, testEnv); d.Decision != wire.Deny {
 			t.Errorf("%s %s: %s under a final deny of everything", tool, in, d.Decision)
 		}
-		open.Explain(Call{Tool: tool, Input: []byte(in)}, ModeDefault, testEnv)
+		open.Explain(policy.Call{Tool: tool, Input: []byte(in)}, mode.Default, testEnv)
 	})
 }

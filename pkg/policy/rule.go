@@ -2,12 +2,10 @@ package policy
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/kxtools/kx/pkg/policy/shell"
+	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/pattern"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -16,9 +14,9 @@ type rule struct {
 	Rule
 	name       string // Tool, "*" for any
 	conditions int    // how many of command, path, url and input fields
-	command    commandPattern
-	path       pathPattern
-	url        urlPattern
+	command    pattern.Command
+	path       pattern.Path
+	url        pattern.URL
 }
 
 // RuleError says what is wrong with a rule, and with which of its keys.
@@ -33,6 +31,12 @@ func (e *RuleError) Error() string {
 		return e.Msg
 	}
 	return fmt.Sprintf("%s: %s", e.Rule.Source(), e.Msg)
+}
+
+// Check returns a *RuleError if the rule can't be compiled.
+func Check(r *Rule) error {
+	_, err := compile(r)
+	return err
 }
 
 func compile(from *Rule) (*rule, error) {
@@ -69,28 +73,28 @@ func compile(from *Rule) (*rule, error) {
 	var err error
 	if r.Command != "" {
 		r.conditions++
-		if r.command, err = parseCommand(r.Command); err != nil {
+		if r.command, err = pattern.ParseCommand(r.Command); err != nil {
 			return bad("command", "command = %q: %v", r.Command, err)
 		}
-		if r.Effect == Net && r.URL == "" && r.Path != "" || r.Path != "" && r.URL != "" {
+		if r.Effect == catalogue.Net && r.URL == "" && r.Path != "" || r.Path != "" && r.URL != "" {
 			return bad("command", "no point has both a path and an url")
 		}
 	}
 	if r.Path != "" {
 		r.conditions++
-		if r.Effect == Exec || r.Effect == Net {
+		if r.Effect == catalogue.Exec || r.Effect == catalogue.Net {
 			return bad("path", "path = %q: a path speaks for read and write, not for %s", r.Path, r.Effect)
 		}
-		if r.path, err = parsePath(r.Path); err != nil {
+		if r.path, err = pattern.ParsePath(r.Path); err != nil {
 			return bad("path", "path = %q: %v", r.Path, err)
 		}
 	}
 	if r.URL != "" {
 		r.conditions++
-		if r.Effect != "" && r.Effect != Net {
+		if r.Effect != "" && r.Effect != catalogue.Net {
 			return bad("url", "url = %q: a url speaks for net, not for %s", r.URL, r.Effect)
 		}
-		if r.url, err = parseURLPattern(r.URL); err != nil {
+		if r.url, err = pattern.ParseURL(r.URL); err != nil {
 			return bad("url", "url = %q: %v", r.URL, err)
 		}
 	}
@@ -132,202 +136,4 @@ func (r *rule) fits(tool string) bool {
 		return strings.HasPrefix(tool, p)
 	}
 	return r.name == tool
-}
-
-// match is how far a condition holds.
-type match int
-
-const (
-	no      match = iota
-	maybe         // it can't be proven that it does not
-	oneForm       // a path matches as written or as resolved, not both
-	fully
-)
-
-// commandPattern is a condition on the words of a leaf command.
-type commandPattern struct {
-	words []string
-	rest  bool // a last *: any further words, also none
-}
-
-// parseCommand splits a pattern into words as a shell would, quotes included,
-// so that a literal * or a space can be written as '*' or "a b".
-func parseCommand(text string) (commandPattern, error) {
-	words, err := shell.Words(text)
-	if err != nil {
-		return commandPattern{}, err
-	}
-	var p commandPattern
-	for i, w := range words {
-		switch {
-		case w.Text == "*" && w.Glob && i == len(words)-1:
-			p.rest = true
-		case w.Glob:
-			return p, fmt.Errorf("a * stands only as the last word; write '%s' to mean it literally", w.Text)
-		case !w.Literal:
-			return p, fmt.Errorf("%q would be expanded by the shell; only literal words can be compared", w.Text)
-		default:
-			p.words = append(p.words, w.Text)
-		}
-	}
-	return p, nil
-}
-
-// program is the word under which the pattern is indexed.
-func (p *commandPattern) program() string { return path.Base(p.words[0]) }
-
-// allows reports whether an allow with this pattern speaks for the words: each
-// word as written, the same number of them or a rest.
-func (p *commandPattern) allows(words []shell.Word) bool {
-	if len(words) < len(p.words) || len(words) > len(p.words) && !p.rest {
-		return false
-	}
-	for i, want := range p.words {
-		if !words[i].Literal || words[i].Text != want {
-			return false
-		}
-	}
-	for _, w := range words[len(p.words):] {
-		if w.Text == "" && !w.Literal {
-			return false
-		}
-	}
-	return true
-}
-
-// meets reports whether a deny or ask with this pattern speaks for the words:
-// the program by any path, and words that are expanded may be anything.
-func (p *commandPattern) meets(words []shell.Word) match {
-	if len(words) == 0 {
-		if len(p.words) == 0 && p.rest {
-			return fully
-		}
-		return no
-	}
-	m := fully
-	for i, want := range p.words {
-		if i >= len(words) {
-			return no
-		}
-		w := words[i]
-		switch {
-		case !w.Literal:
-			return maybe // it may become any number of words
-		case i == 0 && path.Base(w.Text) == path.Base(want), w.Text == want:
-		default:
-			return no
-		}
-	}
-	if len(words) > len(p.words) && !p.rest {
-		m = no
-		for _, w := range words[len(p.words):] {
-			if w.Literal {
-				return no
-			}
-			m = maybe // it may become no word at all
-		}
-	}
-	return m
-}
-
-// pathPattern is a condition on a path.
-type pathPattern struct {
-	glob     string // without its root
-	root     byte   // '/' absolute, '~' home, 'w' workspace, '*' anywhere
-	prefix   string // literal head of glob
-	suffix   string // literal tail of glob
-	absolute bool   // it says itself where it is: / or ~/
-}
-
-func parsePath(text string) (pathPattern, error) {
-	p := pathPattern{glob: text, root: 'w'}
-	switch {
-	case strings.HasPrefix(text, "$"):
-		return p, fmt.Errorf("a variable is not expanded here; write the folder itself")
-	case strings.HasPrefix(text, "/"):
-		p.root, p.glob, p.absolute = '/', text[1:], true
-	case text == "~" || strings.HasPrefix(text, "~/"):
-		p.root, p.glob, p.absolute = '~', strings.TrimPrefix(text[1:], "/"), true
-	case strings.HasPrefix(text, "~"):
-		return p, fmt.Errorf("only your own ~/ is expanded; write the folder itself")
-	case text == "**" || strings.HasPrefix(text, "**/"):
-		p.root = '*'
-	}
-	p.glob = strings.TrimPrefix(p.glob, "./")
-	if strings.HasSuffix(p.glob, "/") {
-		p.glob += "**" // a folder is everything in it
-	}
-	if p.glob == "" {
-		p.glob = "."
-	}
-	for _, part := range strings.Split(p.glob, "/") {
-		if part == ".." || part == "." && p.glob != "." {
-			return p, fmt.Errorf("it must not contain %q; write the path that is meant", part)
-		}
-	}
-	if !doublestar.ValidatePattern(p.glob) {
-		return p, fmt.Errorf("it is not a valid glob")
-	}
-	const meta = `*?[{\`
-	if i := strings.IndexAny(p.glob, meta); i >= 0 {
-		p.prefix = p.glob[:i]
-		p.suffix = p.glob[strings.LastIndexAny(p.glob, `*?]}\`)+1:]
-		// A slash beside ** may match nothing: docs/** is docs itself, too.
-		p.prefix = strings.TrimSuffix(p.prefix, "/")
-		p.suffix = strings.TrimPrefix(p.suffix, "/")
-	} else {
-		p.prefix, p.suffix = p.glob, p.glob
-	}
-	return p, nil
-}
-
-// hits reports whether one absolute, clean path matches.
-func (p *pathPattern) hits(name string, env *Env, anywhere bool) bool {
-	rel, ok := strings.TrimPrefix(name, "/"), true
-	switch p.root {
-	case '~':
-		rel, ok = below(env.Home, name)
-	case 'w':
-		rel, ok = below(env.Workspace, name)
-	case '*':
-		if !anywhere {
-			rel, ok = below(env.Workspace, name)
-		}
-	}
-	if !ok || !strings.HasPrefix(rel, p.prefix) || !strings.HasSuffix(rel, p.suffix) {
-		return false
-	}
-	return doublestar.MatchUnvalidated(p.glob, rel)
-}
-
-// below returns name relative to root, if it is root or inside it.
-func below(root, name string) (string, bool) {
-	switch {
-	case root == "":
-		return "", false
-	case name == root:
-		return ".", true
-	case root == "/":
-		return name[1:], true
-	case strings.HasPrefix(name, root) && name[len(root)] == '/':
-		return name[len(root)+1:], true
-	}
-	return "", false
-}
-
-// matches compares both forms of a path. An allow needs both.
-func (p *pathPattern) matches(where *place, env *Env, verdict wire.Verdict) match {
-	anywhere := verdict != wire.Allow
-	a := p.hits(where.written, env, anywhere)
-	b := a
-	if where.resolved != where.written {
-		b = p.hits(where.resolved, env, anywhere)
-	}
-	switch {
-	case a && b:
-		return fully
-	case (a || b) && verdict != wire.Allow:
-		return oneForm
-	}
-	return no
 }

@@ -1,4 +1,4 @@
-package policy
+package pattern
 
 import (
 	"fmt"
@@ -9,26 +9,26 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// urlPattern is a condition on an address: scheme, then a glob over host and
+// URL is a condition on an address: scheme, then a glob over host and
 // path, in which * does not cross a slash.
-type urlPattern struct {
+type URL struct {
 	scheme string // "*" for any
 	glob   string
 }
 
-func parseURLPattern(text string) (urlPattern, error) {
+func ParseURL(text string) (URL, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || scheme == "" || rest == "" {
-		return urlPattern{}, fmt.Errorf("expected something like https://example.com/**")
+		return URL{}, fmt.Errorf("expected something like https://example.com/**")
 	}
 	if strings.ContainsAny(rest, "?#@") {
-		return urlPattern{}, fmt.Errorf("only scheme, host and path are compared; leave out user, query and fragment")
+		return URL{}, fmt.Errorf("only scheme, host and path are compared; leave out user, query and fragment")
 	}
 	host, tail, hasPath := strings.Cut(rest, "/")
 	if !hasPath {
 		tail = "**" // a host is everything on it
 	}
-	p := urlPattern{scheme: strings.ToLower(scheme), glob: dropPort(defaultPort(scheme), strings.ToLower(host)) + "/" + tail}
+	p := URL{scheme: strings.ToLower(scheme), glob: dropPort(defaultPort(scheme), strings.ToLower(host)) + "/" + tail}
 	if !doublestar.ValidatePattern(p.glob) {
 		return p, fmt.Errorf("it is not a valid glob")
 	}
@@ -53,18 +53,18 @@ func dropPort(port, host string) string {
 	return strings.TrimSuffix(host, port)
 }
 
-// address is a URL in the form that patterns are compared with.
-type address struct {
+// Address is a URL in the form that patterns are compared with.
+type Address struct {
 	scheme string
 	rest   string // host/path
 }
 
-// parseURL reads an address. One with a user name in it, or without a host, is
+// ParseAddress reads an address. One with a user name in it, or without a host, is
 // not understood.
-func parseURL(text string) (address, bool) {
+func ParseAddress(text string) (Address, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme == "" {
-		return address{}, false
+		return Address{}, false
 	}
 	scheme := strings.ToLower(u.Scheme)
 	host := strings.TrimSuffix(dropPort(defaultPort(scheme), strings.ToLower(u.Host)), ".")
@@ -72,10 +72,10 @@ func parseURL(text string) (address, bool) {
 	if strings.HasSuffix(u.Path, "/") && tail != "/" {
 		tail += "/"
 	}
-	return address{scheme: scheme, rest: host + tail}, true
+	return Address{scheme: scheme, rest: host + tail}, true
 }
 
-func (p *urlPattern) hits(a address) bool {
+func (p *URL) Matches(a Address) bool {
 	if p.scheme != "*" && p.scheme != a.scheme {
 		return false
 	}

@@ -1,11 +1,13 @@
-package policy
+// Package catalogue is the table of tool names that policy knows: what each may
+// do to the world, where its path or address stands, and whether plan mode lets
+// it through. A name stands here from the day that rules can speak of it, which
+// may be before the tool exists, so the matrix needs no running tool.
+package catalogue
 
 import (
 	"regexp"
 	"sort"
 	"strings"
-
-	"github.com/kxtools/kx/pkg/wire"
 )
 
 // Entry is what policy knows of a tool name, whether or not the tool is loaded.
@@ -19,22 +21,13 @@ type Entry struct {
 	Prose   []string // fields that are for people: they don't make it another action
 }
 
-// builtin are the rules that hold when nobody says anything. The * stays
-// visible in explanations instead of being an implicit default.
-var builtin = []Rule{
-	{Tool: "bash", Decision: wire.Ask},
-	{Tool: "write_file", Decision: wire.Ask},
-	{Tool: "edit_file", Decision: wire.Ask},
-	{Tool: "apply_patch", Decision: wire.Ask},
-	{Tool: "mcp__*", Decision: wire.Ask},
-	{Tool: "list_mcp_resources", Decision: wire.Ask},
-	{Tool: "list_mcp_resource_templates", Decision: wire.Ask},
-	{Tool: "read_mcp_resource", Decision: wire.Ask},
-	{Tool: "exit_plan_mode", Decision: wire.Ask},
-	{Tool: "browser_*", Decision: wire.Ask},
-	{Tool: "lsp_rename", Decision: wire.Ask},
-	{Tool: "*", Decision: wire.Allow},
-}
+// Effects of a tool.
+const (
+	Read  = "read"
+	Write = "write"
+	Exec  = "exec"
+	Net   = "net"
+)
 
 var (
 	none    []string
@@ -47,9 +40,8 @@ var (
 	mcpEffects = []string{Read, Write, Net}
 )
 
-// catalogue lists every built-in name. A name stands here from the day that
-// policies can speak of it, which may be before the tool exists.
-var catalogue = entries(
+// table lists every built-in name.
+var table = entries(
 	// Files and the shell.
 	Entry{Name: "read_file", Effects: reads, Path: "path", Plan: true},
 	Entry{Name: "list_files", Effects: reads, Path: "path", Default: ".", Plan: true},
@@ -158,8 +150,8 @@ func entries(list ...Entry) map[string]Entry {
 
 // Names returns every built-in name, sorted.
 func Names() []string {
-	names := make([]string, 0, len(catalogue))
-	for n := range catalogue {
+	names := make([]string, 0, len(table))
+	for n := range table {
 		names = append(names, n)
 	}
 	sort.Strings(names)
@@ -171,43 +163,31 @@ var mcpName = regexp.MustCompile(`^mcp__[A-Za-z0-9_-]+__[A-Za-z0-9_-]+$`)
 // Lookup returns the entry of a tool name. A well-formed MCP name has one, too;
 // any other name that is not in the catalogue is unknown.
 func Lookup(name string) (Entry, bool) {
-	if e, ok := catalogue[name]; ok {
+	if e, ok := table[name]; ok {
 		return e, true
 	}
-	if isMCP(name) && len(name) <= 128 && mcpName.MatchString(name) {
+	if IsMCP(name) && len(name) <= 128 && mcpName.MatchString(name) {
 		return Entry{Name: name, Effects: mcpEffects}, true
 	}
 	return Entry{}, false
 }
 
-func isMCP(name string) bool { return strings.HasPrefix(name, "mcp__") }
-
-// equivalent is the tool as which a bash point of that effect counts, too.
-func equivalent(effect string) string {
-	switch effect {
-	case Read:
-		return "read_file"
-	case Write:
-		return "write_file"
-	case Net:
-		return "web_fetch"
-	}
-	return ""
-}
+// IsMCP reports whether the name is one of an MCP server's tools.
+func IsMCP(name string) bool { return strings.HasPrefix(name, "mcp__") }
 
 // Suggest returns the known name that is closest to a mistyped one, or "".
 func Suggest(name string) string {
 	best, bestDistance := "", 3 // further away it is another word
 	for _, n := range Names() {
-		if d := distance(name, n); d < bestDistance {
+		if d := Distance(name, n); d < bestDistance {
 			best, bestDistance = n, d
 		}
 	}
 	return best
 }
 
-// distance is the number of letters to change, add, drop or swap.
-func distance(a, b string) int {
+// Distance is the number of letters to change, add, drop or swap.
+func Distance(a, b string) int {
 	if len(a)-len(b) > 2 || len(b)-len(a) > 2 {
 		return 3
 	}

@@ -1,4 +1,6 @@
-package policy
+// Package rulefile reads policy.toml: rules and tests, each with the line that it
+// stands on, and errors that name file, line and remedy.
+package rulefile
 
 import (
 	"bytes"
@@ -10,6 +12,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"github.com/kxtools/kx/pkg/policy"
+	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -24,7 +29,7 @@ type Test struct {
 
 // File is a parsed policy file.
 type File struct {
-	Rules []Rule
+	Rules []policy.Rule
 	Tests []Test
 }
 
@@ -69,7 +74,7 @@ type tomlFile struct {
 // Parse reads a policy file. The name is used in messages and in the source of
 // its rules. One bad rule makes the whole file bad: a policy that is only half
 // in force is worse than one that says so.
-func Parse(data []byte, name string, scope Scope) (*File, error) {
+func Parse(data []byte, name string, scope policy.Scope) (*File, error) {
 	var doc tomlFile
 	dec := toml.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -80,12 +85,12 @@ func Parse(data []byte, name string, scope Scope) (*File, error) {
 	if err != nil || len(at.rules) != len(doc.Rule) || len(at.tests) != len(doc.Test) {
 		return nil, &FileError{File: name, Msg: "rules are written as [[rule]] and tests as [[test]]"}
 	}
-	f := &File{Rules: make([]Rule, 0, len(doc.Rule))}
+	f := &File{Rules: make([]policy.Rule, 0, len(doc.Rule))}
 	for i := range doc.Rule {
 		t := &doc.Rule[i]
-		r := Rule{
+		r := policy.Rule{
 			Tool: t.Tool, Effect: t.Effect, Input: t.Input, Decision: wire.Verdict(t.Decision),
-			Final: t.Final, Sandbox: t.Sandbox, Reason: t.Reason, Scope: scope, Origin: Static, File: name, Line: at.rules[i].line,
+			Final: t.Final, Sandbox: t.Sandbox, Reason: t.Reason, Scope: scope, Origin: policy.Static, File: name, Line: at.rules[i].line,
 		}
 		for _, c := range []struct {
 			key  string
@@ -100,19 +105,19 @@ func Parse(data []byte, name string, scope Scope) (*File, error) {
 			}
 			*c.to = *c.from
 		}
-		if _, err := compile(&r); err != nil {
-			var re *RuleError
+		if err := policy.Check(&r); err != nil {
+			var re *policy.RuleError
 			errors.As(err, &re)
 			return nil, &FileError{name, at.rules[i].key(re.Key), re.Msg}
 		}
 		f.Rules = append(f.Rules, r)
 	}
 	for i, t := range doc.Test {
-		test, msg := Test{Tool: t.Tool, Mode: ModeDefault, Expect: wire.Verdict(t.Expect), Line: at.tests[i].line}, ""
+		test, msg := Test{Tool: t.Tool, Mode: mode.Default, Expect: wire.Verdict(t.Expect), Line: at.tests[i].line}, ""
 		if t.Mode != "" {
 			var ok bool
-			if test.Mode, ok = ParseMode(t.Mode); !ok {
-				msg = fmt.Sprintf("mode = %q: expected %s", t.Mode, strings.Join(Modes, ", "))
+			if test.Mode, ok = mode.Parse(t.Mode); !ok {
+				msg = fmt.Sprintf("mode = %q: expected %s", t.Mode, strings.Join(mode.All, ", "))
 			}
 		}
 		switch test.Expect {
@@ -146,7 +151,7 @@ func parseError(err error, name string) error {
 		last := key[len(key)-1]
 		msg := fmt.Sprintf("unknown key %q", strings.Join(key, "."))
 		for _, k := range ruleKeys {
-			if d := distance(last, k); len(key) > 1 && d < 3 {
+			if d := catalogue.Distance(last, k); len(key) > 1 && d < 3 {
 				return &FileError{name, row, fmt.Sprintf("%s: did you mean %s?", msg, k)}
 			}
 		}

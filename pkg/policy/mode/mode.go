@@ -1,4 +1,6 @@
-package policy
+// Package mode is the five permission modes: how each transforms a decision, and
+// which may follow which without widening.
+package mode
 
 import (
 	"strings"
@@ -8,19 +10,19 @@ import (
 
 // The modes. A mode is a transform of the base decision, applied once.
 const (
-	ModeDefault     = "default"
-	ModeAcceptEdits = "acceptEdits"
-	ModeBypass      = "bypassPermissions"
-	ModePlan        = "plan"
-	ModeDontAsk     = "dontAsk"
+	Default     = "default"
+	AcceptEdits = "acceptEdits"
+	Bypass      = "bypassPermissions"
+	Plan        = "plan"
+	DontAsk     = "dontAsk"
 )
 
-// Modes lists the modes in the order in which they are shown.
-var Modes = []string{ModeDefault, ModeAcceptEdits, ModeBypass, ModePlan, ModeDontAsk}
+// All lists the modes in the order in which they are shown.
+var All = []string{Default, AcceptEdits, Bypass, Plan, DontAsk}
 
-// ParseMode reads a mode in camelCase or kebab-case.
-func ParseMode(s string) (string, bool) {
-	for _, m := range Modes {
+// Parse reads a mode in camelCase or kebab-case.
+func Parse(s string) (string, bool) {
+	for _, m := range All {
 		if s == m || s == kebab(m) {
 			return m, true
 		}
@@ -43,11 +45,11 @@ func kebab(s string) string {
 // narrower says which modes may follow a mode without widening it. dontAsk does
 // not reach plan: plan would ask where dontAsk denies.
 var narrower = map[string][]string{
-	ModeBypass:      {ModeBypass, ModeAcceptEdits, ModeDefault, ModePlan, ModeDontAsk},
-	ModeAcceptEdits: {ModeAcceptEdits, ModeDefault, ModeDontAsk, ModePlan},
-	ModeDefault:     {ModeDefault, ModeDontAsk, ModePlan},
-	ModePlan:        {ModePlan},
-	ModeDontAsk:     {ModeDontAsk},
+	Bypass:      {Bypass, AcceptEdits, Default, Plan, DontAsk},
+	AcceptEdits: {AcceptEdits, Default, DontAsk, Plan},
+	Default:     {Default, DontAsk, Plan},
+	Plan:        {Plan},
+	DontAsk:     {DontAsk},
 }
 
 // Narrows reports whether a session in mode from may run a call in mode to.
@@ -70,32 +72,32 @@ const (
 	effectMandatory = "kept_mandatory_approval"
 )
 
-// applyMode returns what the mode makes of a base decision, and the name of
+// Apply returns what the mode makes of a base decision, and the name of
 // what it did ("" if it had nothing to say).
-func applyMode(mode, tool string, plan bool, base wire.Verdict, mandatory bool) (wire.Verdict, string) {
+func Apply(mode, tool string, plan bool, base wire.Verdict, mandatory bool) (wire.Verdict, string) {
 	if base == wire.Deny {
 		return base, ""
 	}
 	switch mode {
-	case ModePlan:
+	case Plan:
 		switch {
 		case !plan:
 			return wire.Deny, effectPlanDeny
 		case base == wire.Allow:
 			return base, effectPlanOK
 		}
-	case ModeDontAsk:
+	case DontAsk:
 		if base == wire.Ask {
 			return wire.Deny, effectDontAsk
 		}
-	case ModeBypass:
+	case Bypass:
 		if base == wire.Ask && mandatory {
 			return base, effectMandatory
 		}
 		if base == wire.Ask {
 			return wire.Allow, effectBypass
 		}
-	case ModeAcceptEdits:
+	case AcceptEdits:
 		if base == wire.Ask && isEdit(tool) {
 			if mandatory {
 				return base, effectMandatory
