@@ -306,6 +306,17 @@ func (s *Set) judge(p *point.Point, env *Env) verdict {
 	return v
 }
 
+// DecidePath decides one effect of a tool on one absolute, canonical path, before
+// the mode, and returns the rule and the reason. It is for tools that walk.
+func (s *Set) DecidePath(tool, effect, path string, env *Env) (wire.Verdict, *wire.Rule, string) {
+	p := point.Point{Tool: tool, Effect: effect, Where: &pattern.Place{Written: path, Resolved: path}}
+	v := s.decidePoint(&p, env)
+	if v.rule == nil {
+		return v.decision, nil, v.reason
+	}
+	return v.decision, v.rule.Wire(), v.reason
+}
+
 // fallback is what holds where no rule speaks for a point.
 func (s *Set) fallback(p *point.Point) (wire.Verdict, string) {
 	switch {

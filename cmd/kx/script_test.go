@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kxtools/kx/internal/base/term"
+	"github.com/kxtools/kx/internal/cmd/kxdmain"
+)
+
+// scripts is the folder of the black-box scripts, a folder a noun.
+const scripts = "../../testdata/script"
+
+// TestMain makes programs of the test binary. They lie in one folder, so that
+// kx finds kxd beside itself as it does when installed.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"kx": main,
+		"kxd": func() {
+			os.Exit(kxdmain.Main(context.Background(), os.Args[1:], term.System(), os.Getenv, version))
+		},
+	})
+}
+
+// TestScripts runs every script that it finds.
+func TestScripts(t *testing.T) {
+	folders := map[string]bool{}
+	err := filepath.WalkDir(scripts, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Ext(path) == ".txtar" {
+			folders[filepath.Dir(path)] = true
+		}
+		return err
+	})
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("%d folders of scripts, %v", len(folders), err)
+	}
+	for dir := range folders {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			testscript.Run(t, testscript.Params{
+				Dir:                 dir,
+				RequireExplicitExec: true,
+				RequireUniqueNames:  true,
+				UpdateScripts:       os.Getenv("KX_UPDATE") != "",
+				Setup:               setup,
+				Cmds: map[string]func(*testscript.TestScript, bool, []string){
+					"exits": exits,
+					"jq":    jq,
+				},
+			})
+		})
+	}
+}
+
+// setup gives a script a home of its own, with nothing of the machine in it.
+func setup(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, "home")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	runtime, err := os.MkdirTemp("", "kx") // short: a socket's name has 100 bytes
+	if err != nil {
+		return err
+	}
+	env.Defer(func() { os.RemoveAll(runtime) })
+	for k, v := range map[string]string{
+		"HOME":                home,
+		"XDG_STATE_HOME":      filepath.Join(home, ".local/state"),
+		"XDG_CONFIG_HOME":     filepath.Join(home, ".config"),
+		"XDG_CACHE_HOME":      filepath.Join(home, ".cache"),
+		"XDG_DATA_HOME":       filepath.Join(home, ".local/share"),
+		"XDG_RUNTIME_DIR":     runtime,
+		"GIT_CONFIG_GLOBAL":   filepath.Join(home, ".gitconfig"),
+		"GIT_CONFIG_NOSYSTEM": "1",
+		"GOFLAGS":             "",
+		"LC_ALL":              "C.UTF-8",
+		"TERM":                "xterm",
+	} {
+		env.Setenv(k, v)
+	}
+	return nil
+}
+
+// exits N CMD... runs a command and expects the exit status N.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits N CMD [ARG...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	got := 0
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("%s exits with %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// jq [-s] EXPR FILE expects jq to find EXPR true of the documents in the file,
+// which may be stdout or stderr; "! jq" expects it to be false.
+func jq(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: [!] jq [-s] EXPR FILE")
+	}
+	doc := ts.ReadFile(args[len(args)-1])
+	cmd := exec.Command("jq", append([]string{"-e"}, args[:len(args)-1]...)...)
+	cmd.Stdin = strings.NewReader(doc)
+	var shown bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &shown, &shown
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() > 1) {
+		ts.Fatalf("jq %q: %v\n%s\nof\n%s", args, err, &shown, doc)
+	}
+	if (err == nil) == neg {
+		ts.Fatalf("%s is %s of\n%s", args[len(args)-2], map[bool]string{true: "true", false: "not true"}[neg], doc)
+	}
+}

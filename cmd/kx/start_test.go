@@ -1,0 +1,89 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// maxStart is how many times the start of an empty Go program kx may take: kx
+// stands in pipes and hooks, where it starts for every call.
+const maxStart = 3.0
+
+// startRuns is how often each program is started; the median is compared.
+const startRuns = 40
+
+// program builds a Go program without debug information, as a release is built.
+func program(t testing.TB, name, pkg string) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), name)
+	cmd := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-trimpath", "-ldflags", "-s -w", "-o", bin, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if b, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", pkg, err, b)
+	}
+	return bin
+}
+
+// hello builds the empty program.
+func hello(t testing.TB) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "hello.go")
+	if err := os.WriteFile(file, []byte("package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"hello\") }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return program(t, "hello", file)
+}
+
+func run(t testing.TB, argv ...string) time.Duration {
+	t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	begin := time.Now()
+	if b, err := cmd.Output(); err != nil || len(b) == 0 {
+		t.Fatalf("%q: %v, %q", argv, err, b)
+	}
+	return time.Since(begin)
+}
+
+// started are the lines whose start is measured.
+var started = map[string][]string{
+	"version": {"version"},
+}
+
+// TestStart starts kx and an empty Go program in turns and compares the medians.
+func TestStart(t *testing.T) {
+	empty, kx := hello(t), program(t, "kx", ".")
+	for name, args := range started {
+		var mine, theirs []time.Duration
+		for range startRuns {
+			theirs = append(theirs, run(t, empty))
+			mine = append(mine, run(t, append([]string{kx}, args...)...))
+		}
+		slices.Sort(mine)
+		slices.Sort(theirs)
+		a, b := mine[startRuns/2], theirs[startRuns/2]
+		ratio := float64(a) / float64(b)
+		t.Logf("kx %s starts in %.2f ms, an empty Go program in %.2f ms: %.2fx", name, a.Seconds()*1e3, b.Seconds()*1e3, ratio)
+		if ratio > maxStart {
+			t.Errorf("kx %s takes %.2fx the start of an empty Go program, more than %.1fx", name, ratio, maxStart)
+		}
+	}
+}
+
+func BenchmarkStart(b *testing.B) {
+	programs := map[string][]string{"hello": {hello(b)}}
+	kx := program(b, "kx", ".")
+	for name, args := range started {
+		programs["kx "+name] = append([]string{kx}, args...)
+	}
+	for name, argv := range programs {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				run(b, argv...)
+			}
+		})
+	}
+}

@@ -1,0 +1,182 @@
+// Package proc runs a command and leaves nothing of it behind.
+//
+// A command gets a session of its own without a terminal, the environment it
+// is given and no other, /dev/null or given bytes as its input, and no file
+// descriptor beyond the first three. When it returns, or when its context
+// ends, every process that came from it is ended too: TERM, and KILL after a
+// grace. Neither a background job nor a daemon makes Run wait for ever.
+//
+// To find daemons this process becomes a child subreaper at the first Run: an
+// orphan of a command becomes our own child. So commands run one at a time,
+// and whoever starts a child in a session of its own that shall outlive a
+// command does it with Spawn. Children of our own session (those of os/exec
+// as it is) are never touched.
+//
+// The bash tool runs here, and whatever else runs a command to its end.
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// killGrace is what a tree has between TERM and KILL: enough to remove a
+	// lock file, too short to be waited for.
+	killGrace = 800 * time.Millisecond
+	// linger is what is left of a command after it has returned may end by
+	// itself: `> >(tee log)` is still writing its last lines then.
+	linger = 100 * time.Millisecond
+	// giveUp bounds the KILL loop. Only what can't be killed (another user's
+	// process, one stuck in the kernel) is left by then.
+	giveUp = 2 * time.Second
+	// drain is how long the pipes are read on after the tree has ended.
+	drain = 200 * time.Millisecond
+	// defaultOutCap is kept of each stream where Spec.OutCap is 0.
+	defaultOutCap = 64 << 10
+)
+
+// Spec is a command to run.
+type Spec struct {
+	Argv   []string // Argv[0] is the path of the program; PATH is not searched
+	Dir    string
+	Env    []string // the whole environment, see Env
+	Stdin  []byte   // nil is /dev/null
+	OutCap int      // bytes kept of each stream, half from its start, half from its end
+}
+
+// Result is how a command ended. Where a stream was longer than Spec.OutCap, a
+// line in its middle says how many bytes are left out.
+type Result struct {
+	ExitCode  int    // 128+n where signal n ended it
+	Signal    string // the name of that signal, or ""
+	Stdout    []byte
+	Stderr    []byte
+	Truncated bool
+	TimedOut  bool // the deadline of the context ended it
+	Duration  time.Duration
+	Left      []int // processes that could not be ended
+}
+
+// turn holds the one command of this process: a subreaper can't tell the
+// orphans of two commands apart.
+var turn = make(chan struct{}, 1)
+
+// Run runs s to its end. The error says that the command could not be started,
+// or is the error of ctx where that ended it (the Result is filled then too).
+// A command that exits with another status than 0 is no error.
+func Run(ctx context.Context, s Spec) (Result, error) {
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	if err := adopt(); err != nil {
+		return Result{}, fmt.Errorf("prepare to run a command: %w", err)
+	}
+	if s.OutCap <= 0 {
+		s.OutCap = defaultOutCap
+	}
+	began := time.Now()
+	cmd := &exec.Cmd{
+		Path: s.Argv[0], Args: s.Argv, Dir: s.Dir,
+		Env:         append([]string{}, s.Env...), // never nil, which would be ours
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	p, err := connect(cmd, s)
+	if err != nil {
+		return Result{}, fmt.Errorf("open pipes: %w", err)
+	}
+	err = cmd.Start()
+	p.started()
+	if err != nil {
+		p.close()
+		return Result{}, err
+	}
+	st, left, err := await(ctx, cmd)
+	res := Result{Left: left, TimedOut: errors.Is(err, context.DeadlineExceeded)}
+	res.ExitCode, res.Signal = status(st)
+	p.finish(&res)
+	res.Duration = time.Since(began)
+	return res, err
+}
+
+// await waits for cmd, then ends what is left of its tree. It returns the
+// error of ctx where that came first, and no state where cmd can't be killed.
+func await(ctx context.Context, cmd *exec.Cmd) (st *os.ProcessState, left []int, err error) {
+	exited := make(chan *os.ProcessState, 1)
+	go func() {
+		_ = cmd.Wait() // the state has all there is to know
+		exited <- cmd.ProcessState
+	}()
+	t := &tree{leader: cmd.Process.Pid}
+	select {
+	case st = <-exited:
+		return st, t.end(linger), nil
+	case <-ctx.Done():
+		left = t.end(0)
+	}
+	select {
+	case st = <-exited:
+	case <-time.After(giveUp):
+	}
+	return st, left, ctx.Err()
+}
+
+func status(st *os.ProcessState) (code int, signal string) {
+	if st == nil {
+		return 128 + int(unix.SIGKILL), ""
+	}
+	ws, ok := st.Sys().(syscall.WaitStatus)
+	if ok && ws.Signaled() {
+		return 128 + int(ws.Signal()), unix.SignalName(ws.Signal())
+	}
+	return st.ExitCode(), ""
+}
+
+// end ends the tree, softly at first, and returns what it could not end.
+// The tree may end by itself for as long as patience says.
+func (t *tree) end(patience time.Duration) []int {
+	if t.gone(patience) {
+		return nil
+	}
+	t.signal(unix.SIGTERM)
+	t.signal(unix.SIGCONT) // a stopped process would not hear of the TERM
+	if t.gone(killGrace) {
+		return nil
+	}
+	for deadline := time.Now().Add(giveUp); time.Now().Before(deadline); {
+		t.signal(unix.SIGSTOP) // what is stopped can't fork between the list and the KILL
+		t.signal(unix.SIGKILL)
+		if t.gone(20 * time.Millisecond) {
+			return nil
+		}
+	}
+	return t.alive()
+}
+
+// gone reports whether nothing is alive any more, waiting for it at most d.
+func (t *tree) gone(d time.Duration) bool {
+	const slowest = 16 * time.Millisecond
+	deadline := time.Now().Add(d)
+	for pause := time.Millisecond; ; pause = min(2*pause, slowest) {
+		if len(t.alive()) == 0 {
+			return true
+		}
+		if !time.Now().Before(deadline) {
+			return false
+		}
+		time.Sleep(pause)
+	}
+}

@@ -1,0 +1,29 @@
+//go:build !linux
+
+package proc
+
+import (
+	"errors"
+	"os/exec"
+
+	"golang.org/x/sys/unix"
+)
+
+// adopt does nothing: this system has no subreaper.
+func adopt() error { return nil }
+
+// Spawn starts cmd as a child that no command's end may touch.
+func Spawn(cmd *exec.Cmd) error { return cmd.Start() }
+
+// tree is the process group of a command. What leaves it by setsid is not
+// found here.
+type tree struct{ leader int }
+
+func (t *tree) alive() []int {
+	if errors.Is(unix.Kill(-t.leader, 0), unix.ESRCH) {
+		return nil
+	}
+	return []int{t.leader}
+}
+
+func (t *tree) signal(sig unix.Signal) { _ = unix.Kill(-t.leader, sig) }

@@ -1,0 +1,89 @@
+// Package app is what every command stands on: the streams, the global flags,
+// the printer, the logger, and the description of a command from which its
+// parsing, help, man page and completion are made (Command).
+//
+// Invariants: building the tree does no I/O; globals are valid before a command
+// runs; nothing is opened before it is asked for. internal/cmd/root makes the
+// App, the packages beside it use it.
+package app
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/base/term"
+)
+
+// App is one run of kx.
+type App struct {
+	IO      *term.IO
+	Globals Globals
+	Version string
+	Now     func() time.Time
+	Root    *Command // the whole tree, for help and completion
+
+	getenv func(string) string
+	log    *zerolog.Logger
+}
+
+// New returns an App on the given streams. getenv reads the environment.
+func New(s *term.IO, getenv func(string) string, version string) *App {
+	return &App{IO: s, Version: version, Now: time.Now, getenv: getenv}
+}
+
+// Getenv reads the environment as the command may see it: no KX_* variable
+// under --ignore-env. An empty variable is unset.
+func (a *App) Getenv(name string) string {
+	if a.Globals.IgnoreEnv && strings.HasPrefix(name, "KX_") {
+		return ""
+	}
+	return a.getenv(name)
+}
+
+// Printer returns the printer for the format in force.
+func (a *App) Printer() *out.Printer { return out.New(a.IO, a.Globals.Output, a.Globals.Quiet) }
+
+// Log returns the logger. It tells those who develop or debug what happens
+// inside; what a user must know is printed, never logged.
+func (a *App) Log() *zerolog.Logger {
+	if a.log == nil {
+		l := newLogger(a.IO, a.Globals, a.Getenv("KX_LOG"))
+		a.log = &l
+	}
+	return a.log
+}
+
+func newLogger(s *term.IO, g Globals, level string) zerolog.Logger {
+	if g.Quiet {
+		return zerolog.Nop()
+	}
+	at := zerolog.WarnLevel
+	if l, err := zerolog.ParseLevel(level); err == nil && level != "" {
+		at = l
+	}
+	if g.Verbose > 0 {
+		at = zerolog.DebugLevel
+	}
+	if g.Verbose > 1 {
+		at = zerolog.TraceLevel
+	}
+	var w io.Writer = s.Err
+	if s.ErrTTY {
+		w = zerolog.ConsoleWriter{Out: sanitized{s.Err}, NoColor: true}
+	}
+	return zerolog.New(w).Level(at).With().Timestamp().Logger()
+}
+
+// sanitized guards a terminal from what a log line quotes.
+type sanitized struct{ w io.Writer }
+
+func (s sanitized) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(s.w, term.Sanitize(string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}

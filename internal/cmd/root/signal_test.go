@@ -1,0 +1,91 @@
+package root
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// signalChild makes the test binary a process that waits for signals.
+const signalChild = "KX_TEST_SIGNAL_CHILD"
+
+// patience is how long a signal may take on a slow machine.
+const patience = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	if os.Getenv(signalChild) == "" {
+		os.Exit(m.Run())
+	}
+	ctx, stop := untilSignal(context.Background())
+	defer stop()
+	fmt.Println("ready")
+	<-ctx.Done()
+	fmt.Println(context.Cause(ctx))
+	time.Sleep(patience) // for the second signal
+	os.Exit(9)
+}
+
+// TestSecondSignalKills sends one signal, which ends the context, and another.
+func TestSecondSignalKills(t *testing.T) {
+	for sig, says := range map[syscall.Signal]string{syscall.SIGINT: "interrupted", syscall.SIGTERM: "terminated"} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), signalChild+"=1")
+		lines, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"ready", says} {
+			var got string
+			if _, err := fmt.Fscanln(lines, &got); err != nil || got != want {
+				t.Errorf("%v: the child says %q, want %q: %v", sig, got, want, err)
+			}
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Errorf("%v: %v", sig, err)
+			}
+		}
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != sig {
+			t.Errorf("%v: the child ended with %v", sig, err)
+		}
+	}
+}
+
+// TestIgnoredSignalStaysIgnored: a shell starts background jobs with SIGINT
+// ignored, and ^C must not reach them.
+func TestIgnoredSignalStaysIgnored(t *testing.T) {
+	cmd := exec.Command("sh", "-c", `trap "" INT; exec "$0"`, os.Args[0])
+	cmd.Env = append(os.Environ(), signalChild+"=1")
+	lines, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		says string
+		send []syscall.Signal
+	}{
+		{"ready", []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}},
+		{"terminated", []syscall.Signal{syscall.SIGKILL}},
+	} {
+		var got string
+		if _, err := fmt.Fscanln(lines, &got); err != nil || got != step.says {
+			t.Errorf("the child says %q, want %q: %v", got, step.says, err)
+		}
+		for _, sig := range step.send {
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	_ = cmd.Wait() // it was killed
+}

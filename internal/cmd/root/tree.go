@@ -1,0 +1,49 @@
+package root
+
+import (
+	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/completion"
+	"github.com/kxtools/kx/internal/cmd/man"
+	"github.com/kxtools/kx/internal/cmd/version"
+	"github.com/kxtools/kx/pkg/policy/mode"
+)
+
+// Tree returns all commands. Building it does no I/O.
+func Tree(a *app.App) *app.Command {
+	return &app.Command{
+		Name:  "kx",
+		Usage: "real tools for agents, behind one gate",
+		What: `
+kx gives any agent real tools behind one policy gate, with people answering in another terminal and a record of everything.
+
+Words come first, flags may stand anywhere: kx NOUN VERB [ARG...]. Documents are a table on a terminal and JSON lines on a pipe.
+`,
+		Flags: a.GlobalFlags(),
+		Examples: []app.Example{
+			{Line: "kx help version", Does: "the help of a command"},
+			{Line: "kx version --json", Does: "a document for a program"},
+		},
+		Exits: everyExit,
+		Complete: map[string]app.Completer{
+			"C":          app.Dirs,
+			"output":     app.Values("auto", "json", "jsonl", "table", "md"),
+			"state-dir":  app.Dirs,
+			"config-dir": app.Dirs,
+			"mode":       app.Values(mode.All...),
+			"key":        app.Files,
+		},
+		Commands: []*app.Command{
+			completion.New(a, nil),
+			completion.NewComplete(a),
+			newHelp(a),
+			man.New(a, nil),
+			version.New(a, nil),
+		},
+	}
+}
+
+// everyExit shows the statuses of all commands in the help of kx itself.
+var everyExit = []app.Exit{
+	{Status: 1}, {Status: 3}, {Status: 4}, {Status: 5}, {Status: 6}, {Status: 7}, {Status: 8},
+	{Status: 124}, {Status: 130}, {Status: 143},
+}

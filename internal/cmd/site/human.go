@@ -1,0 +1,64 @@
+package site
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"os"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/term"
+	"github.com/kxtools/kx/internal/record/state"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// Human lets a person decide about the command line, and says who did: question
+// is asked on the controlling terminal, unless --key names the approver key.
+// Without either, and for an answer other than yes, the error exits with 3.
+func (s *Site) Human(ctx context.Context, line, question string) (wire.Decider, error) {
+	uid := os.Getuid()
+	by := wire.Decider{Kind: "human", PID: os.Getpid(), UID: &uid}
+	g := s.app.Globals
+	if g.Key != "" {
+		by.Via = "key"
+		return by, s.checkKey(g.Key)
+	}
+	way := line + ` --key "$(kx config path approver-key)"`
+	if g.NoInput {
+		return by, fail.Denied("human_only", "%s is for a person, and --no-input forbids asking one", line).WithHint("%s", way)
+	}
+	yes, err := s.app.IO.Confirm(ctx, question)
+	switch {
+	case errors.Is(err, term.ErrNoTerminal):
+		return by, fail.Denied("human_only", "%s is for a person, and there is no terminal to ask on", line).WithHint("%s", way).Because(err)
+	case err != nil:
+		return by, err
+	case !yes:
+		return by, fail.Denied("refused", "it was not confirmed: nothing was changed")
+	}
+	return by, nil
+}
+
+// checkKey compares the key in file with the approver key.
+func (s *Site) checkKey(file string) error {
+	path, err := s.Path(file)
+	if err != nil {
+		return err
+	}
+	given, err := state.ReadKey(path)
+	if err != nil {
+		return err
+	}
+	st, err := s.State()
+	if err != nil {
+		return err
+	}
+	key, err := st.ApproverKey()
+	if err != nil {
+		return err
+	}
+	if subtle.ConstantTimeCompare(given, key) != 1 {
+		return fail.Denied("wrong_key", "%s is not the approver key", file).WithHint("kx config path approver-key")
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+// Package site is where a command stands: the user's directories, the
+// workspace, and the records and the configuration in them. Each is opened when
+// a command first asks for it, and once.
+//
+// It also knows how a person is asked: on the terminal, or by the approver key.
+package site
+
+import (
+	"slices"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/record/config"
+	"github.com/kxtools/kx/internal/record/state"
+	"github.com/kxtools/kx/internal/record/trust"
+	"github.com/kxtools/kx/pkg/policy"
+	"github.com/kxtools/kx/pkg/policy/rulefile"
+)
+
+// Site is where one command stands.
+type Site struct {
+	app   *app.App
+	dirs  *paths.Dirs
+	state *state.State
+}
+
+// Of returns the site of a command. It opens nothing.
+func Of(a *app.App) *Site { return &Site{app: a} }
+
+func (s *Site) env() (paths.Env, error) {
+	e, err := paths.FromProcess()
+	g := s.app.Globals
+	e.Getenv, e.IgnoreEnv = s.app.Getenv, g.IgnoreEnv
+	e.StateDir, e.ConfigDir, e.Workspace = g.StateDir, g.ConfigDir, g.Dir
+	return e, err
+}
+
+// Dirs are the user's directories.
+func (s *Site) Dirs() (paths.Dirs, error) {
+	if s.dirs == nil {
+		e, err := s.env()
+		if err != nil {
+			return paths.Dirs{}, err
+		}
+		d, err := e.Dirs()
+		if err != nil {
+			return paths.Dirs{}, err
+		}
+		s.dirs = &d
+	}
+	return *s.dirs, nil
+}
+
+// Workspace is the root that the command works in.
+func (s *Site) Workspace() (string, error) {
+	e, err := s.env()
+	if err != nil {
+		return "", err
+	}
+	d, err := s.Dirs()
+	if err != nil {
+		return "", err
+	}
+	return e.Root(d)
+}
+
+// Path makes canonical what a person typed as a path.
+func (s *Site) Path(typed string) (string, error) {
+	e, err := s.env()
+	if err != nil {
+		return "", err
+	}
+	return paths.Canonical(e.Cwd, typed)
+}
+
+// State opens the state directory and makes it if need be.
+func (s *Site) State() (*state.State, error) {
+	if s.state == nil {
+		d, err := s.Dirs()
+		if err != nil {
+			return nil, err
+		}
+		st, err := state.Open(d.State)
+		if err != nil {
+			return nil, err
+		}
+		s.state = st
+	}
+	return s.state, nil
+}
+
+// Peek opens the state directory for a command that changes nothing.
+func (s *Site) Peek() (*state.State, error) {
+	if s.state != nil {
+		return s.state, nil
+	}
+	d, err := s.Dirs()
+	if err != nil {
+		return nil, err
+	}
+	return state.Peek(d.State)
+}
+
+// Config reads the configuration in force in a workspace. A record of trust
+// that is damaged is an error: what it said may have been a deny.
+func (s *Site) Config(workspace string) (*config.Config, error) {
+	d, err := s.Dirs()
+	if err != nil {
+		return nil, err
+	}
+	records, err := s.Peek()
+	if err != nil {
+		return nil, err
+	}
+	st, err := trust.New(records, s.app.Now).Get(workspace)
+	if err != nil {
+		return nil, err
+	}
+	if st.Problem != "" {
+		return nil, fail.Config("%s", st.Problem).WithHint("kx trust add")
+	}
+	return config.Load(d, workspace, st.Copies)
+}
+
+// Rules reads the policies that a configuration names: the user's, then the
+// project's.
+func Rules(c *config.Config) ([]policy.Rule, error) {
+	var all []policy.Rule
+	for _, p := range []struct {
+		file  *config.File
+		scope policy.Scope
+	}{{c.UserPolicy, policy.User}, {c.ProjectPolicy, policy.Project}} {
+		if p.file == nil {
+			continue
+		}
+		f, err := rulefile.Parse(p.file.Data, p.file.Path, p.scope)
+		if err != nil {
+			return nil, fail.Config("%v", err).WithHint("kx config validate").Because(err)
+		}
+		all = slices.Concat(all, f.Rules)
+	}
+	return all, nil
+}

@@ -1,0 +1,158 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/record/approval"
+	"github.com/kxtools/kx/internal/record/audit"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// request is the question that the call puts to a person.
+func (r *run) request() wire.Approval {
+	a := wire.Approval{
+		Kind: "call", Tool: r.call.Tool, Input: r.action, Session: r.gate.Session, Caller: r.gate.Caller,
+		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Reason: r.decision.Reason, Mandatory: r.decision.Mandatory,
+	}
+	if r.gate.Run {
+		a.CallID = r.call.ID // two equal calls of a run are two questions
+	}
+	return a
+}
+
+// ask settles a call that needs a person. again says that it was answered while
+// it waited and has to be judged anew.
+func (r *run) ask(ctx context.Context) (res *wire.Result, again bool, err error) {
+	if err := r.claim(); err != nil {
+		return nil, false, err
+	}
+	a, _, err := r.gate.Approvals.Find(r.hash)
+	if err != nil {
+		return nil, false, err
+	}
+	if a != nil && a.State == wire.ApprovalAllowed {
+		res, err := r.spend(ctx, a)
+		return res, false, err
+	}
+	if a != nil && a.State == wire.ApprovalDenied {
+		return nil, false, r.refused(a)
+	}
+	a, err = r.gate.Approvals.Park(r.request(), r.expiry())
+	if err != nil {
+		return nil, false, err
+	}
+	if a.State != wire.ApprovalPending {
+		return nil, true, nil // answered this moment
+	}
+	r.hash, r.approval = a.ActionHash, a
+	r.decision.ApprovalRequired = true
+	if err := r.record(wire.Decider{Kind: "rule"}, true); err != nil {
+		return nil, false, err
+	}
+	if err := r.recordRequest(a); err != nil {
+		return nil, false, err
+	}
+	if r.gate.Wait > 0 {
+		if r.gate.Parked != nil {
+			r.gate.Parked(a)
+		}
+		if again, err := r.await(ctx, a); again || err != nil {
+			return nil, again, err
+		}
+	}
+	pending := failed(fail.Pending("%s needs approval %s", r.call.Tool, a.ID).WithHint("kx approve allow %s", a.ID))
+	pending.ApprovalID = a.ID
+	return pending, false, nil
+}
+
+// claim checks an approval that the call brings along: it must be for exactly
+// this action.
+func (r *run) claim() error {
+	if r.call.ApprovalID == "" {
+		return nil
+	}
+	a, err := r.gate.Approvals.Get(r.call.ApprovalID)
+	if err != nil {
+		return err
+	}
+	if a.ActionHash != r.hash {
+		return fail.Conflict("hash_mismatch", "approval %s is for another action", a.ID).WithHint("kx approve show %s", a.ID)
+	}
+	return nil
+}
+
+// expiry is until when the request lives if nobody waits for it any more.
+func (r *run) expiry() *time.Time {
+	if r.gate.Run {
+		return nil
+	}
+	t := r.gate.Now().UTC().Add(approval.Patience + r.gate.Wait)
+	return &t
+}
+
+func (r *run) recordRequest(a *wire.Approval) error {
+	_, err := r.gate.Audit.Append(audit.Approval{
+		Type: audit.TypeApproval, V: wire.Version, ID: a.ID, State: a.State, Kind: a.Kind, Tool: a.Tool, CallID: r.call.ID,
+		Session: a.Session, Caller: a.Caller, ActionHash: a.ActionHash,
+	}, true)
+	return err
+}
+
+// await waits for an answer. That nobody answers in time is no failure: the
+// request stays.
+func (r *run) await(ctx context.Context, a *wire.Approval) (again bool, err error) {
+	waiting, cancel := context.WithTimeout(ctx, r.gate.Wait)
+	defer cancel()
+	err = r.gate.Await(waiting, a.ID)
+	switch {
+	case err == nil:
+		return true, nil
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return false, nil
+	}
+	return false, err
+}
+
+// refused records that a person said no.
+func (r *run) refused(a *wire.Approval) error {
+	r.approval = a
+	r.decision.Decision, r.decision.ApprovalRequired = wire.Deny, false
+	r.decision.Reason = "denied by a person"
+	if err := r.record(human(a), false); err != nil {
+		return err
+	}
+	text := r.call.Tool + " was denied by a person"
+	if a.Note != "" {
+		text += ": " + a.Note
+	}
+	return fail.Denied("denied_by_human", "%s", text).WithHint("kx approve show %s", a.ID)
+}
+
+func human(a *wire.Approval) wire.Decider {
+	if a.DecidedBy != nil {
+		return *a.DecidedBy
+	}
+	return wire.Decider{Kind: "human"}
+}
+
+// spend uses an approval and runs the call. The approval is used up before the
+// intent is written: if this process dies between the two, nobody knows whether
+// the call ran, and it does not run again by itself.
+func (r *run) spend(ctx context.Context, a *wire.Approval) (*wire.Result, error) {
+	if err := r.gate.Approvals.Spend(a, r.call.ID); err != nil {
+		return nil, err
+	}
+	r.approval = a
+	r.decision.Decision, r.decision.ApprovalRequired = wire.Allow, false
+	r.decision.Reason = "allowed by a person"
+	res, err := r.act(ctx, human(a))
+	if res != nil {
+		res.ApprovalID = a.ID
+	}
+	return res, err
+}

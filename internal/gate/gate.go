@@ -1,0 +1,354 @@
+// Package gate is the one place where a tool call becomes an act. It wraps tools
+// from outside: it resolves the name, checks limits and scopes, decides, asks a
+// person, writes down what was decided before anything runs, runs the tool, and
+// writes down how it ended. No tool imports it, so no tool can bypass it.
+//
+// Whatever goes wrong on the way ends in a result that says so; nothing that
+// fails runs the tool.
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/gate/judge"
+	"github.com/kxtools/kx/internal/gate/limit"
+	"github.com/kxtools/kx/internal/gate/tool"
+	"github.com/kxtools/kx/internal/record/approval"
+	"github.com/kxtools/kx/internal/record/audit"
+	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// Journal is the session of the calls.
+type Journal interface {
+	// Started is called when a call is about to run, and returns once that is
+	// on disk. Without an Ended after it, nobody knows how the call ended.
+	Started(id, tool string, input json.RawMessage) error
+	// Ended is called with the result of every call, also of one that did not
+	// run.
+	Ended(r *wire.Result) error
+}
+
+// Gate runs calls. Its fields are set once.
+type Gate struct {
+	Tools     *tool.Registry
+	Audit     *audit.Log
+	Approvals *approval.Store
+	Journal   Journal
+	Now       func() time.Time
+	NewID     func() string // ids for calls that bring none
+
+	Session string
+	Caller  string
+	Home    string
+
+	// Reload reads afresh what calls are judged by. It is called for every
+	// batch.
+	Reload func() (*judge.Judge, error)
+
+	// Run says whether the calls are those of an agent's run: their requests
+	// never expire, and each call is an action of its own.
+	Run bool
+	// Wait is how long a call may wait for a person, 0 to return at once.
+	Wait time.Duration
+	// Await returns when a request is no longer pending, or ctx ends.
+	Await func(ctx context.Context, id string) error
+	// Parked, if set, is told of a request that is now being waited for.
+	Parked func(a *wire.Approval)
+}
+
+// Batch is a set of calls that share limits: a turn of an agent, or a window of
+// a stream. Rules and limits hold as they were when it began.
+type Batch struct {
+	gate  *Gate
+	judge *judge.Judge
+	limit *limit.Batch
+}
+
+// Begin starts a batch.
+func (g *Gate) Begin() (*Batch, error) {
+	j, err := g.Reload()
+	if err != nil {
+		return nil, err
+	}
+	return &Batch{gate: g, judge: j, limit: limit.NewBatch(j.Config.Limits)}, nil
+}
+
+// run is one call on its way through the gate.
+type run struct {
+	*Batch
+	call     wire.Call
+	tool     *tool.Tool
+	decision *wire.Decision
+	action   json.RawMessage // the input as it is hashed
+	hash     string
+	approval *wire.Approval
+}
+
+// Do takes one call through the gate.
+func (b *Batch) Do(ctx context.Context, call wire.Call) *wire.Result {
+	start := b.gate.Now()
+	if call.ID == "" {
+		call.ID = b.gate.NewID()
+	}
+	r := &run{Batch: b, call: call}
+	res, err := r.do(ctx)
+	if err != nil {
+		res = failed(err)
+	}
+	res.Type, res.V, res.ID, res.Tool, res.Extra = "result", wire.Version, call.ID, call.Tool, call.Extra
+	if res.Decision == nil {
+		res.Decision = r.decision
+	}
+	res.DurationMS = b.gate.Now().Sub(start).Milliseconds()
+	if err := b.gate.Journal.Ended(res); err != nil {
+		// The call has run and can't be taken back; that its record is
+		// incomplete must be seen.
+		res.Error = fail.Failed("not_recorded", "the call ended, but its session could not be written: %v", err).Wire()
+	}
+	return res
+}
+
+// do returns the result of a call, or why there is none.
+func (r *run) do(ctx context.Context) (*wire.Result, error) {
+	if err := r.resolve(); err != nil {
+		return nil, err
+	}
+	if err := r.decide(); err != nil {
+		return nil, err
+	}
+	for {
+		switch r.decision.Decision {
+		case wire.Deny:
+			return nil, r.deny()
+		case wire.Allow:
+			if r.tool == nil {
+				return nil, r.missing()
+			}
+			return r.act(ctx, decidedBy(r.decision))
+		}
+		if r.tool == nil {
+			return nil, r.missing()
+		}
+		res, again, err := r.ask(ctx)
+		if !again {
+			return res, err
+		}
+		// Somebody answered while the call waited: it is judged anew.
+		if err := r.decide(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// resolve finds the tool, checks the input, and makes its paths canonical.
+func (r *run) resolve() error {
+	name := r.call.Tool
+	_, known := catalogue.Lookup(name)
+	if !known || !r.judge.Scope.Sees(name) {
+		err := fail.NotFound("no_such_tool", "there is no tool %q", name).WithHint("kx tool list")
+		if near := catalogue.Suggest(name); !known && near != "" && r.judge.Scope.Sees(near) {
+			err = fail.NotFound("no_such_tool", "there is no tool %q; did you mean %s?", name, near).WithHint("kx tool show %s", near)
+		}
+		return err
+	}
+	if err := r.limit.Enter(name, len(r.call.Input)); err != nil {
+		return err
+	}
+	if r.tool = r.gate.Tools.Get(name); r.tool == nil {
+		r.action = r.call.Input
+		return nil
+	}
+	input, err := r.tool.Check(r.call.Input)
+	if err != nil {
+		return err
+	}
+	if r.call.Input, err = r.judge.Canonical(name, input); err != nil {
+		return err
+	}
+	r.action, err = judge.Action(name, r.call.Input)
+	return err
+}
+
+// noSandbox is why a command needs a person: nothing but the rules holds it.
+const noSandbox = "commands run without a sandbox on this machine"
+
+// decide judges the call.
+func (r *run) decide() error {
+	m, err := r.judge.Narrow(r.call.Mode)
+	if err != nil {
+		return err
+	}
+	d := r.judge.Explain(r.call.Tool, r.call.Input, m, r.tool != nil)
+	d.ID, d.HookPolicy = r.call.ID, hooksNone
+	if r.call.Tool == "bash" {
+		if err := r.limit.Profile("bash", "network_enabled"); err != nil {
+			r.decision = d
+			return err
+		}
+		if !r.judge.Config.Experimental.UnsandboxedBash {
+			judge.Raise(d, noSandbox)
+		}
+	}
+	r.decision = d
+	a := r.request()
+	r.hash, err = approval.ActionHash(&a)
+	return err
+}
+
+// hooksNone is the hook_policy of a call where no hook is configured.
+const hooksNone = "none_configured"
+
+// decidedBy says what settled a call that nobody was asked about.
+func decidedBy(d *wire.Decision) wire.Decider {
+	switch {
+	case d.Reason == judge.ReasonCredential:
+		return wire.Decider{Kind: "scope"}
+	case d.ModeEffect != "" && d.Decision != d.BaseDecision:
+		return wire.Decider{Kind: "mode"}
+	}
+	return wire.Decider{Kind: "rule"}
+}
+
+func (r *run) missing() error {
+	return fail.Unavailable("tool_missing", "the tool %s is not available here", r.call.Tool).WithHint("kx tool list --all")
+}
+
+// deny records that a call was refused.
+func (r *run) deny() error {
+	if err := r.record(decidedBy(r.decision), false); err != nil {
+		return err
+	}
+	why := r.decision.Reason
+	if r.decision.Decision != r.decision.BaseDecision && r.decision.ModeEffect != "" {
+		why = "mode " + r.decision.EffectiveMode + " does not allow it"
+	}
+	return fail.Denied("denied", "%s is denied: %s", r.call.Tool, why).WithHint("kx policy check --tool %s", r.call.Tool)
+}
+
+// record writes the decision into the audit.
+func (r *run) record(by wire.Decider, barrier bool) error {
+	blob, err := r.gate.Audit.Blob(r.call.Input)
+	if err != nil {
+		return err
+	}
+	line := audit.Decision{
+		Type: audit.TypeDecision, V: wire.Version, CallID: r.call.ID, Session: r.gate.Session, Caller: r.gate.Caller,
+		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Decision: *r.decision, Input: view(r.call.Input), InputBlob: blob,
+		ActionHash: r.hash, DecidedBy: by, PolicyDigest: r.judge.Rules.Digest,
+	}
+	if r.approval != nil {
+		line.ApprovalID = r.approval.ID
+	}
+	_, err = r.gate.Audit.Append(line, barrier)
+	return err
+}
+
+// maxView is how much of an input stands in an audit line; the blob has it all.
+const maxView = 32 << 10
+
+func view(input json.RawMessage) json.RawMessage {
+	if len(input) <= maxView {
+		return input
+	}
+	v, _ := wire.Marshal(map[string]any{"bytes": len(input), "note": "the input is in its blob"})
+	return v
+}
+
+// act runs an allowed call: the decision goes to disk, then the intent, then the
+// tool runs, then the outcome is written.
+func (r *run) act(ctx context.Context, by wire.Decider) (*wire.Result, error) {
+	if err := r.record(by, true); err != nil {
+		return nil, err
+	}
+	if err := r.gate.Journal.Started(r.call.ID, r.call.Tool, r.call.Input); err != nil {
+		return nil, err
+	}
+	start := r.gate.Now()
+	res := r.invoke(ctx)
+	outBytes, envelope := sizes(res)
+	if err := r.limit.Leave(r.call.Tool, outBytes, envelope); err != nil {
+		res = failed(err)
+	}
+	_, err := r.gate.Audit.Append(audit.Outcome{
+		Type: audit.TypeOutcome, V: wire.Version, CallID: r.call.ID, Status: res.Status,
+		Bytes: int64(outBytes), DurationMS: r.gate.Now().Sub(start).Milliseconds(),
+	}, false)
+	if err != nil && res.Error == nil {
+		res.Error = fail.Failed("not_recorded", "the call ended, but its outcome could not be written: %v", err).Wire()
+	}
+	return res, nil
+}
+
+// sizes returns the bytes of the output and of the whole result as JSON.
+func sizes(res *wire.Result) (output, envelope int) {
+	if raw, err := wire.Marshal(res.Output); err == nil && res.Output != nil {
+		output = len(raw)
+	}
+	if raw, err := wire.Marshal(res); err == nil {
+		envelope = len(raw)
+	}
+	return output, envelope
+}
+
+// invoke runs the tool's handler within its time.
+func (r *run) invoke(ctx context.Context) (res *wire.Result) {
+	ctx, cancel := context.WithTimeout(ctx, r.limit.Timeout(r.tool.Timeout))
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			res = failed(fail.Failed("tool_broke", "%s broke: %v", r.call.Tool, p).Because(fmt.Errorf("%s", debug.Stack())))
+		}
+	}()
+	env := &tool.Env{
+		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Home: r.gate.Home,
+		MayRead: r.judge.MayRead(r.call.Tool, r.decision),
+	}
+	out, err := r.tool.Run(ctx, env, r.call.Input)
+	if err == nil {
+		return &wire.Result{Status: wire.StatusOK, Output: out}
+	}
+	res = failed(err)
+	if out != nil {
+		res.Output = out
+	}
+	return res
+}
+
+// statuses maps the exit status of a failure to that of a result.
+var statuses = map[int]wire.Status{
+	fail.ExitDenied: wire.StatusDenied, fail.ExitPending: wire.StatusPending, fail.ExitUnavailable: wire.StatusUnavailable,
+	fail.ExitLimit: wire.StatusLimit, fail.ExitConflict: wire.StatusConflict, fail.ExitNotFound: wire.StatusNotFound,
+	fail.ExitTimeout: wire.StatusTimeout,
+}
+
+// failed turns a failure into a result. A model sees its message as text.
+func failed(err error) *wire.Result {
+	e := fail.As(err)
+	res := &wire.Result{Status: wire.StatusError, Error: e.Wire(), Output: wire.Output{"text": e.Msg}}
+	if s, ok := statuses[e.Exit]; ok {
+		res.Status = s
+	}
+	var over *limit.Exceeded
+	if errors.As(err, &over) {
+		res.Output = over.Output()
+	}
+	return res
+}
+
+// Exit is the exit status of a result.
+func Exit(r *wire.Result) int {
+	switch {
+	case r.Error != nil:
+		return r.Error.Exit
+	case r.Status == wire.StatusOK:
+		return fail.ExitOK
+	}
+	return fail.ExitFailed
+}

@@ -1,0 +1,230 @@
+// Package judge decides a call without touching anything: the workspace, the
+// configuration, the rules, the mode and the scopes, put together for one place
+// at one moment. kx policy check shows what it says; the gate acts on it.
+package judge
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/gate/rules"
+	"github.com/kxtools/kx/internal/gate/scope"
+	"github.com/kxtools/kx/internal/record/config"
+	"github.com/kxtools/kx/internal/record/state"
+	"github.com/kxtools/kx/internal/record/trust"
+	"github.com/kxtools/kx/pkg/policy"
+	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/mode"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// Options say where and how calls are judged.
+type Options struct {
+	Dirs      paths.Dirs
+	Workspace string // canonical root
+	Cwd       string // canonical; outside the workspace it is the root instead
+	State     *state.State
+	Mode      string      // as the caller asks for it, "" if nobody did
+	Session   string      // the mode of the session that the calls belong to, "" if it has none
+	AnyMode   bool        // explain any mode, even one that would widen
+	Scope     scope.Scope // of the session
+}
+
+// Judge decides calls. It is not changed after Open.
+type Judge struct {
+	Workspace string
+	Cwd       string
+	Mode      string
+	Config    *config.Config
+	Rules     *rules.Rules
+	Trust     trust.Status
+	Scope     scope.Scope
+
+	env *policy.Env
+}
+
+// Open reads what calls are judged by. It is cheap enough to do again for every
+// batch, and so a change counts from the next batch on.
+func Open(o Options) (*Judge, error) {
+	trusted, err := trust.New(o.State, nil).Get(o.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Load(o.Dirs, o.Workspace, trusted.Copies)
+	if err != nil {
+		return nil, err
+	}
+	in, err := rules.Load(cfg)
+	if err != nil {
+		return nil, err
+	}
+	j := &Judge{Workspace: o.Workspace, Cwd: o.Cwd, Config: cfg, Rules: in, Trust: trusted, Scope: o.Scope}
+	if !paths.Inside(o.Workspace, o.Cwd) {
+		j.Cwd = o.Workspace
+	}
+	if j.Mode, err = effectiveMode(cfg, o); err != nil {
+		return nil, err
+	}
+	j.env = &policy.Env{
+		Workspace: j.Workspace, Cwd: j.Cwd, Home: o.Dirs.Home,
+		Writable: cfg.Sandbox.Writable, Resolver: files{},
+	}
+	return j, nil
+}
+
+// effectiveMode picks the mode: the one that is asked for, else the session's,
+// else the user's. What is asked for must not widen any ceiling; what is only a
+// default gives way to a ceiling.
+func effectiveMode(cfg *config.Config, o Options) (string, error) {
+	if o.AnyMode && o.Mode != "" {
+		return o.Mode, nil
+	}
+	m, asked := o.Mode, o.Mode != ""
+	if m == "" {
+		m = o.Session
+	}
+	if m == "" {
+		m = cfg.Mode
+	}
+	for _, ceiling := range []struct{ mode, what string }{
+		{cfg.MaxMode, "max_mode"}, {o.Session, "the session's mode"}, {cfg.ProjectMode, "the project's mode"},
+	} {
+		if ceiling.mode == "" || mode.Narrows(ceiling.mode, m) {
+			continue
+		}
+		if asked {
+			return "", fail.New("widening", fail.ExitUsage, "mode %s is wider than %s, which is %s", m, ceiling.what, ceiling.mode).
+				WithHint("kx config show")
+		}
+		m = ceiling.mode
+	}
+	return m, nil
+}
+
+// Narrow returns the mode for one call that asks for a mode of its own.
+func (j *Judge) Narrow(asked string) (string, error) {
+	if asked == "" {
+		return j.Mode, nil
+	}
+	m, ok := mode.Parse(asked)
+	if !ok {
+		return "", fail.Usage("mode %q: expected one of %v", asked, mode.All)
+	}
+	if !mode.Narrows(j.Mode, m) {
+		return "", fail.New("widening", fail.ExitUsage, "a call in mode %s would widen its session, which is in mode %s", m, j.Mode)
+	}
+	return m, nil
+}
+
+// Explain decides a call.
+func (j *Judge) Explain(name string, input json.RawMessage, m string, loaded bool) *wire.Decision {
+	d := j.Rules.Set.Explain(policy.Call{Tool: name, Input: input, Loaded: loaded}, m, j.env)
+	if d.Decision != wire.Deny && !j.Scope.Uses(name) {
+		d.Decision, d.ApprovalRequired, d.Reason = wire.Deny, false, ReasonCredential
+	}
+	return d
+}
+
+// ReasonCredential is why the credential scope refuses a call.
+const ReasonCredential = "credential_scope"
+
+// Matrix explains tools under every mode.
+func (j *Judge) Matrix(tools []string, loaded func(string) bool) []wire.MatrixRow {
+	return j.Rules.Set.Matrix(tools, loaded, j.env)
+}
+
+// Raise makes an ask of an allowed call, one that only a person can give.
+func Raise(d *wire.Decision, reason string) {
+	if d.BaseDecision == wire.Deny {
+		return
+	}
+	entry, _ := catalogue.Lookup(d.Tool)
+	d.BaseDecision, d.Mandatory, d.Reason = wire.Ask, true, reason
+	policy.ApplyMode(d, d.EffectiveMode, entry.Plan)
+}
+
+// Canonical returns the input with its paths made absolute and canonical. These
+// are the paths that were judged, and the tool opens them and no others.
+func (j *Judge) Canonical(name string, input json.RawMessage) (json.RawMessage, error) {
+	entry, _ := catalogue.Lookup(name)
+	fields := []string{entry.Path}
+	if name == "bash" {
+		fields = []string{"cwd"}
+	}
+	var in map[string]json.RawMessage
+	if err := json.Unmarshal(input, &in); err != nil {
+		return nil, fail.Usage("%s: the input is not a JSON object", name)
+	}
+	for _, field := range fields {
+		if field == "" {
+			continue
+		}
+		var p string
+		switch raw, ok := in[field]; {
+		case ok:
+			if err := json.Unmarshal(raw, &p); err != nil {
+				return nil, fail.Usage("%s: %s is not a string", name, field)
+			}
+		case entry.Default != "":
+			p = entry.Default
+		default:
+			continue
+		}
+		where, err := j.env.Locate(j.Cwd, p)
+		if err != nil {
+			return nil, fail.Usage("%s: %v", name, err)
+		}
+		if in[field], err = wire.Marshal(where.Resolved); err != nil {
+			return nil, err
+		}
+	}
+	return wire.Marshal(in)
+}
+
+// Action returns the input as it is hashed: what is meant only for people is
+// left out, so that other words for the same action are the same action.
+func Action(name string, input json.RawMessage) (json.RawMessage, error) {
+	entry, _ := catalogue.Lookup(name)
+	if len(entry.Prose) == 0 {
+		return input, nil
+	}
+	var in map[string]json.RawMessage
+	if err := json.Unmarshal(input, &in); err != nil {
+		return nil, err
+	}
+	for _, field := range entry.Prose {
+		delete(in, field)
+	}
+	return wire.Marshal(in)
+}
+
+// MayRead returns the test that a tool which walks asks for every file. root is
+// what was decided of the call itself: where a person was asked and allowed it,
+// files that would be asked for by the same rule and reason are allowed, too.
+func (j *Judge) MayRead(name string, root *wire.Decision) func(path string) bool {
+	entry, _ := catalogue.Lookup(name)
+	return func(path string) bool {
+		v, rule, reason := j.Rules.Set.DecidePath(name, catalogue.Read, path, j.env)
+		if v == wire.Ask && root.BaseDecision == wire.Ask && len(root.Points) > 0 && reason == root.Points[0].Reason && sameRule(rule, root.Points[0].Rule) {
+			return true
+		}
+		got, _ := mode.Apply(root.EffectiveMode, name, entry.Plan, v, false)
+		return got == wire.Allow
+	}
+}
+
+func sameRule(a, b *wire.Rule) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Source == b.Source && a.Decision == b.Decision
+}
+
+// files is the Resolver of the real file system.
+type files struct{}
+
+func (files) Resolve(path string) (string, error) { return paths.Canonical("/", path) }
+
+func (files) Glob(pattern string) ([]string, error) { return filepath.Glob(pattern) }

@@ -1,0 +1,225 @@
+// Package approve is kxd approve: the one process that answers requests. It
+// listens on approve.sock, checks who speaks, writes the answer as a file (the
+// first one wins) and wakes those who wait. It holds nothing that is not in the
+// state directory, so it may be killed at any moment and is started again by the
+// next client.
+package approve
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/sock"
+	"github.com/kxtools/kx/internal/record/approval"
+	"github.com/kxtools/kx/internal/record/audit"
+	"github.com/kxtools/kx/internal/record/state"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+const (
+	// Socket is the name of the socket in the runtime directory.
+	Socket = "approve.sock"
+	// poll is how often files are looked at: requests are parked and expire
+	// without a word to this process.
+	poll = 200 * time.Millisecond
+	// idle is how long the host stays without a client.
+	idle = 60 * time.Second
+	// maxShown is the largest document that is sent; half a line leaves room
+	// for what stands around it.
+	maxShown = sock.MaxLine / 2
+)
+
+// Host answers requests.
+type Host struct {
+	approvals *approval.Store
+	log       *audit.Log
+
+	mu      sync.Mutex
+	bell    chan struct{} // closed and replaced when something was decided
+	clients int
+	left    time.Time // when the last client went
+}
+
+// New returns a host on the given state directory.
+func New(st *state.State, now func() time.Time) *Host {
+	return &Host{approvals: approval.New(st, now), log: audit.New(st, now), bell: make(chan struct{}), left: now()}
+}
+
+// Handle answers one request of a client.
+func (h *Host) Handle(ctx context.Context, r *sock.Request, send func(any) error) (any, error) {
+	h.come()
+	defer h.leave()
+	var args struct {
+		ID   string `json:"id"`
+		Note string `json:"note"`
+	}
+	if len(r.Args) > 0 {
+		if err := json.Unmarshal(r.Args, &args); err != nil {
+			return nil, fail.Usage("the arguments of %s are not understood", r.Verb)
+		}
+	}
+	switch r.Verb {
+	case "list":
+		return h.list(send)
+	case "show":
+		a, err := h.approvals.Get(args.ID)
+		return shown(a), err
+	case "allow":
+		return h.decide(r, args.ID, wire.ApprovalAllowed, args.Note)
+	case "deny":
+		return h.decide(r, args.ID, wire.ApprovalDenied, args.Note)
+	case "wait":
+		return h.wait(ctx, args.ID)
+	case "watch":
+		return nil, h.watch(ctx, send)
+	}
+	return nil, fail.Usage("this host knows no verb %q", r.Verb)
+}
+
+func (h *Host) come() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clients++
+}
+
+func (h *Host) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clients--
+	h.left = time.Now()
+}
+
+// Idle returns when nobody has asked anything for a while.
+func (h *Host) Idle(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			h.mu.Lock()
+			over := h.clients == 0 && time.Since(h.left) > idle
+			h.mu.Unlock()
+			if over {
+				return
+			}
+		}
+	}
+}
+
+func (h *Host) list(send func(any) error) (any, error) {
+	pending, _ := h.approvals.List(wire.ApprovalPending)
+	for i := range pending {
+		if err := send(shown(&pending[i])); err != nil {
+			return nil, err
+		}
+	}
+	return map[string]any{"type": "end", "v": wire.Version, "count": len(pending)}, nil
+}
+
+// shown returns a request as it can be sent in one line.
+func shown(a *wire.Approval) any {
+	if a == nil {
+		return nil
+	}
+	if len(a.Input) > maxShown {
+		c := *a
+		c.Input, c.Preview = json.RawMessage("null"), "the input is too long for this socket; kx approve show "+a.ID+" prints it"
+		return &c
+	}
+	return a
+}
+
+// decide writes an answer. The audit has it only once it is on disk.
+func (h *Host) decide(r *sock.Request, id, verdict, note string) (any, error) {
+	if r.Key != "approver" {
+		return nil, fail.Denied("not_an_approver", "only the approver key answers requests")
+	}
+	by := r.Peer
+	by.Kind, by.Via = "human", "socket"
+	a, err := h.approvals.Decide(id, verdict, note, by)
+	if err != nil {
+		return nil, err
+	}
+	_, err = h.log.Append(audit.Approval{
+		Type: audit.TypeApproval, V: wire.Version, ID: a.ID, State: a.State, Kind: a.Kind, Tool: a.Tool, CallID: a.CallID,
+		Session: a.Session, Caller: a.Caller, ActionHash: a.ActionHash, DecidedBy: a.DecidedBy, Scope: a.Scope, Note: a.Note,
+	}, true)
+	h.mu.Lock()
+	close(h.bell)
+	h.bell = make(chan struct{})
+	h.mu.Unlock()
+	if err != nil {
+		return nil, fail.Failed("not_recorded", "the answer counts, but the audit could not be written: %v", err).Because(err)
+	}
+	return shown(a), nil
+}
+
+// rung returns a channel that is closed at the next decision.
+func (h *Host) rung() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.bell
+}
+
+func (h *Host) wait(ctx context.Context, id string) (any, error) {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		bell := h.rung()
+		a, err := h.approvals.Get(id)
+		if err != nil {
+			return nil, err
+		}
+		if a.State != wire.ApprovalPending {
+			return shown(a), nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-bell:
+		case <-tick.C:
+		}
+	}
+}
+
+// watch sends every request that waits, then what changes.
+func (h *Host) watch(ctx context.Context, send func(any) error) error {
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	waiting := map[string]bool{}
+	for {
+		bell := h.rung()
+		pending, _ := h.approvals.List(wire.ApprovalPending)
+		now := map[string]bool{}
+		for i := range pending {
+			now[pending[i].ID] = true
+			if !waiting[pending[i].ID] {
+				if err := send(shown(&pending[i])); err != nil {
+					return err
+				}
+			}
+		}
+		for id := range waiting {
+			if now[id] {
+				continue
+			}
+			if a, err := h.approvals.Get(id); err == nil {
+				if err := send(shown(a)); err != nil {
+					return err
+				}
+			}
+		}
+		waiting = now
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-bell:
+		case <-tick.C:
+		}
+	}
+}

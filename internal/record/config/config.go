@@ -1,0 +1,242 @@
+// Package config reads what a person set: config.toml and policy.toml of the
+// user, and what a trusted project adds to them.
+//
+// A project may only narrow: lower limits, and a mode that is stricter than any
+// other. Whatever it may not say, and every key that kx does not know, is an
+// error that names file, line and key; so is a file that others could have
+// written. There is no half-read configuration. Rules are not parsed here but
+// handed to pkg/policy as they are.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/base/paths"
+)
+
+const (
+	configFile = "config.toml"
+	policyFile = "policy.toml"
+
+	// ProjectConfig and ProjectPolicy are the project's files, from its root.
+	ProjectConfig = ".kx/config.toml"
+	ProjectPolicy = ".kx/policy.toml"
+
+	maxConfig = 1 << 20  // every key there is takes less than 2 KiB
+	maxPolicy = 64 << 20 // 100,000 rules take about 10 MiB
+)
+
+// Config is the configuration in force.
+type Config struct {
+	Mode         string `key:"mode"`
+	MaxMode      string `key:"max_mode"`
+	ProjectMode  string // a ceiling that the project sets, or ""
+	Limits       Limits // the project's where they are lower
+	Sandbox      Sandbox
+	Experimental Experimental
+
+	// Policies of the user and of the trusted project, nil where there is none.
+	UserPolicy    *File
+	ProjectPolicy *File
+
+	// Values lists every setting and where it comes from.
+	Values []Value
+}
+
+// Limits are the nine limits of tool calls.
+type Limits struct {
+	MaxInputBytes                    int64  // JSON of one input
+	MaxOutputBytes                   int64  // JSON that a model gets from one call
+	MaxResultEnvelopeBytes           int64  // one result with all that belongs to it
+	MaxTimeoutMS                     int64  // how long one call may take
+	MaxParallelTools                 int64  // calls that run at once
+	MaxCallsPerTurn                  int64  // calls of one model turn
+	MaxCumulativeOutputBytes         int64  // output of one batch
+	MaxCumulativeResultEnvelopeBytes int64  // envelopes of one batch
+	MaxSandbox                       string // the widest sandbox profile
+}
+
+// Sandbox is what commands may have beside the workspace.
+type Sandbox struct {
+	Writable []string // canonical paths
+	Env      []string // names of variables
+}
+
+// Experimental switches on what is not finished.
+type Experimental struct {
+	Browser         bool
+	RemoteMCP       bool
+	UnsandboxedBash bool
+}
+
+// File is a file as it is read, with the name that messages use.
+type File struct {
+	Path string
+	Data []byte
+}
+
+// Value is a setting, its value, and where it comes from: "built-in" or
+// file:line.
+type Value struct {
+	Key    string
+	Value  any
+	Source string
+}
+
+// Load reads the configuration for a workspace. trusted are the contents of the
+// project's files that the user trusted, by their path from its root; nil if
+// it is not trusted.
+func Load(d paths.Dirs, workspace string, trusted map[string][]byte) (*Config, error) {
+	c := builtIn()
+	user, err := readOwn(filepath.Join(d.Config, configFile), maxConfig, d.UID)
+	if err != nil {
+		return nil, err
+	}
+	if user != nil {
+		if err := c.apply(user, d); err != nil {
+			return nil, err
+		}
+	}
+	if data, ok := trusted[ProjectConfig]; ok {
+		if err := c.narrow(&File{Path: filepath.Join(workspace, ProjectConfig), Data: data}); err != nil {
+			return nil, err
+		}
+	}
+	if c.UserPolicy, err = readOwn(filepath.Join(d.Config, policyFile), maxPolicy, d.UID); err != nil {
+		return nil, err
+	}
+	if data, ok := trusted[ProjectPolicy]; ok {
+		c.ProjectPolicy = &File{Path: filepath.Join(workspace, ProjectPolicy), Data: data}
+	}
+	return c, nil
+}
+
+func builtIn() *Config {
+	c := &Config{
+		Mode:    "default",
+		MaxMode: "bypassPermissions",
+		Limits: Limits{
+			MaxInputBytes:                    16 << 20,
+			MaxOutputBytes:                   16 << 20,
+			MaxResultEnvelopeBytes:           24 << 20,
+			MaxTimeoutMS:                     180_000,
+			MaxParallelTools:                 16,
+			MaxCallsPerTurn:                  256,
+			MaxCumulativeOutputBytes:         64 << 20,
+			MaxCumulativeResultEnvelopeBytes: 96 << 20,
+			MaxSandbox:                       "network_enabled",
+		},
+		Sandbox: Sandbox{Writable: []string{}, Env: []string{}},
+	}
+	for _, s := range settings {
+		c.note(s, "built-in")
+	}
+	return c
+}
+
+// note writes down where the value of s comes from now.
+func (c *Config) note(s setting, source string) {
+	v := Value{Key: s.key, Value: deref(s.at(c)), Source: source}
+	if i := slices.IndexFunc(c.Values, func(v Value) bool { return v.Key == s.key }); i >= 0 {
+		c.Values[i] = v
+		return
+	}
+	c.Values = append(c.Values, v)
+}
+
+// apply takes over what the user's file says.
+func (c *Config) apply(f *File, d paths.Dirs) error {
+	entries, err := parse(f)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		s, err := find(f, e)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			continue // the head of a table
+		}
+		if why := s.kind.set(s.at(c), e.value, d); why != "" {
+			return f.wrong(e, "%s", why)
+		}
+		c.note(*s, fmt.Sprintf("%s:%d", f.Path, e.line))
+	}
+	return nil
+}
+
+// narrow takes over what the project's file says, as far as it may.
+func (c *Config) narrow(f *File) error {
+	entries, err := parse(f)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		s, err := find(f, e)
+		if err != nil {
+			return err
+		}
+		switch {
+		case s == nil && e.name() == tableOfLimits:
+		case s == nil || s.kind != modeKind && !s.isLimit() || s.key == "max_mode":
+			return f.at(e.line, "a project may not set %s: it may set [limits] and mode", e.name())
+		case s.key == "mode":
+			if why := s.kind.set(&c.ProjectMode, e.value, paths.Dirs{}); why != "" {
+				return f.wrong(e, "%s", why)
+			}
+			if c.ProjectMode != "plan" && c.ProjectMode != "dontAsk" {
+				return f.wrong(e, "a project may only set plan or dontAsk, not %s", c.ProjectMode)
+			}
+			c.Values = append(c.Values, Value{Key: "project_mode", Value: c.ProjectMode, Source: fmt.Sprintf("%s:%d", f.Path, e.line)})
+		default:
+			before := deref(s.at(c))
+			if why := s.kind.set(s.at(c), e.value, paths.Dirs{}); why != "" {
+				return f.wrong(e, "%s", why)
+			}
+			if after := deref(s.at(c)); s.kind.rank(after) > s.kind.rank(before) {
+				return f.wrong(e, "%v is above the user's %v, and a project may only lower a limit", after, before)
+			}
+			c.note(*s, fmt.Sprintf("%s:%d", f.Path, e.line))
+		}
+	}
+	return nil
+}
+
+// at is an error of a line.
+func (f *File) at(line int, format string, args ...any) *fail.Error {
+	return fail.Config("%s:%d: %s", f.Path, line, fmt.Sprintf(format, args...)).WithHint("kx config validate")
+}
+
+// wrong is an error of the value of a key.
+func (f *File) wrong(e entry, format string, args ...any) *fail.Error {
+	return f.at(e.line, "%s: %s", e.name(), fmt.Sprintf(format, args...))
+}
+
+// readOwn reads a file of the user's, which nobody else may have written. A
+// missing file is nil.
+func readOwn(path string, max int64, uid int) (*File, error) {
+	data, fi, err := fsx.ReadRegular(path, max)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, lerr := os.Lstat(path); errors.Is(lerr, fs.ErrNotExist) {
+			return nil, nil
+		} // a symlink that leads nowhere is no missing file
+	}
+	if err != nil {
+		return nil, fail.Config("%s can't be read: %v", path, fsx.Reason(err)).WithHint("ls -l %s", path).Because(err)
+	}
+	if owner := fsx.Owner(fi); owner != uid && owner != 0 {
+		return nil, fail.Config("%s belongs to another user (uid %d)", path, owner).WithHint("ls -l %s", path)
+	}
+	if fi.Mode().Perm()&0o022 != 0 {
+		return nil, fail.Config("%s can be written by others (mode %04o)", path, fi.Mode().Perm()).WithHint("chmod go-w %s", path)
+	}
+	return &File{Path: path, Data: data}, nil
+}

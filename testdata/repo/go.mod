@@ -1,0 +1,3 @@
+module example.org/stint
+
+go 1.24
