@@ -40,14 +40,16 @@ func (r *run) ask(ctx context.Context) (res *wire.Result, again bool, err error)
 	if a != nil && a.State == wire.ApprovalDenied {
 		return nil, false, r.refused(a)
 	}
-	a, err = r.gate.Approvals.Park(r.request(), r.expiry())
+	q := r.request()
+	q.ActionHash = r.hash
+	a, err = r.gate.Approvals.Park(q, r.expiry())
 	if err != nil {
 		return nil, false, err
 	}
 	if a.State != wire.ApprovalPending {
 		return nil, true, nil // answered this moment
 	}
-	r.hash, r.approval = a.ActionHash, a
+	r.approval = a
 	r.decision.ApprovalRequired = true
 	if err := r.record(wire.Decider{Kind: "rule"}, true); err != nil {
 		return nil, false, err

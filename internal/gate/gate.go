@@ -80,6 +80,9 @@ func (g *Gate) Begin() (*Batch, error) {
 	return &Batch{gate: g, judge: j, limit: limit.NewBatch(j.Config.Limits)}, nil
 }
 
+// MaxInput is the largest input that a call of the batch may have, in bytes.
+func (b *Batch) MaxInput() int { return int(b.judge.Config.Limits.MaxInputBytes) }
+
 // run is one call on its way through the gate.
 type run struct {
 	*Batch

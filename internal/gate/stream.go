@@ -4,20 +4,41 @@ import (
 	"context"
 	"sync"
 
+	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/pkg/wire"
 )
+
+// Item is what comes in a stream: a call, or why there is none in its place.
+type Item struct {
+	Call wire.Call
+	Err  error
+}
+
+// Answer is what an item comes to: a result, or the error that it was.
+type Answer struct {
+	Result *wire.Result
+	Err    error
+}
+
+// Exit is the exit status of an answer.
+func (a Answer) Exit() int {
+	if a.Err != nil {
+		return fail.Exit(a.Err)
+	}
+	return Exit(a.Result)
+}
 
 // Stream runs calls as they come and emits their results in the order of the
 // calls. Calls run side by side up to the limit max_parallel_tools; one whose
 // tool is serial waits for all before it and holds back all behind it. begin is
 // called for every window of calls and may return the same batch again.
 //
-// A nil from next ends the stream. emit is never called twice at once; if it
+// next returns false at the end. emit is never called twice at once; if it
 // fails, no further call is started.
-func (g *Gate) Stream(ctx context.Context, next func() *wire.Call, begin func() (*Batch, error), emit func(*wire.Result) error) error {
+func (g *Gate) Stream(ctx context.Context, next func() (Item, bool), begin func() (*Batch, error), emit func(Answer) error) error {
 	s := &stream{}
 	s.free.L = &s.mu
-	results := make(chan chan *wire.Result, maxSlots)
+	results := make(chan chan Answer, maxSlots)
 	done := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -54,22 +75,26 @@ type stream struct {
 	busy int
 }
 
-func (s *stream) feed(ctx context.Context, g *Gate, next func() *wire.Call, begin func() (*Batch, error), results chan<- chan *wire.Result) error {
+func (s *stream) feed(ctx context.Context, g *Gate, next func() (Item, bool), begin func() (*Batch, error), results chan<- chan Answer) error {
 	for ctx.Err() == nil {
-		call := next()
-		if call == nil {
+		item, ok := next()
+		if !ok {
 			return nil
 		}
 		b, err := begin()
 		if err != nil {
 			return err
 		}
-		ch := make(chan *wire.Result, 1)
+		ch := make(chan Answer, 1)
 		results <- ch
-		t := g.Tools.Get(call.Tool)
+		if item.Err != nil {
+			ch <- Answer{Err: item.Err}
+			continue
+		}
+		t := g.Tools.Get(item.Call.Tool)
 		if t != nil && t.Serial {
 			s.running.Wait()
-			ch <- b.Do(ctx, *call)
+			ch <- Answer{Result: b.Do(ctx, item.Call)}
 			continue
 		}
 		s.take(min(b.limit.Parallel(), maxSlots))
@@ -77,7 +102,7 @@ func (s *stream) feed(ctx context.Context, g *Gate, next func() *wire.Call, begi
 		go func() {
 			defer s.running.Done()
 			defer s.give()
-			ch <- b.Do(ctx, *call)
+			ch <- Answer{Result: b.Do(ctx, item.Call)}
 		}()
 	}
 	return ctx.Err()

@@ -65,7 +65,7 @@ func CheckWorkspace(root string, d Dirs) error {
 		return nil
 	}
 	return fail.New("workspace", fail.ExitUsage, "no tool runs in the workspace %s: %s", root, why).
-		WithHint("kx -C DIR ...    with the folder of one project")
+		WithHint("kx -C DIR ...")
 }
 
 // TooWide says why programs may not have the canonical folder dir to write in,

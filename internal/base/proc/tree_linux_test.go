@@ -104,6 +104,18 @@ func TestRunLeavesNothing(t *testing.T) {
 	}
 }
 
+// TERM comes first, and reaches also what is stopped: it may clean up.
+func TestRunLetsProcessesCleanUp(t *testing.T) {
+	for name, stop := range map[string]string{"running": "", "stopped": "kill -STOP $BASHPID"} {
+		s := sh(`( trap 'sleep 0.1; echo cleaned >out; exit' TERM; touch ready; ` + stop + `; while :; do sleep 0.01; done ) & until [ -e ready ]; do :; done`)
+		s.Dir = t.TempDir()
+		res := run(t, s)
+		if out, err := os.ReadFile(filepath.Join(s.Dir, "out")); string(out) != "cleaned\n" || len(res.Left) > 0 {
+			t.Errorf("%s: %q %v, left %v", name, out, err, res.Left)
+		}
+	}
+}
+
 // Processes that make new ones all the time are outrun.
 func TestRunEndsForkers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)

@@ -8,6 +8,7 @@
 package app
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -86,4 +87,12 @@ func (s sanitized) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	return len(b), nil
+}
+
+// Note tells a person what goes on, on the standard error. It is no log: with -q,
+// and where nobody reads along, nothing is said.
+func (a *App) Note(format string, args ...any) {
+	if !a.Globals.Quiet && a.IO.ErrTTY {
+		fmt.Fprintln(a.IO.Err, term.Line(fmt.Sprintf(format, args...)))
+	}
 }

@@ -15,7 +15,10 @@ import (
 type Verb func(ctx context.Context, args []string, s *term.IO, getenv func(string) string, version string) int
 
 // verbs are the jobs of kxd.
-var verbs = map[string]Verb{}
+var verbs = map[string]Verb{
+	"agent":   runAgent,
+	"approve": approve,
+}
 
 // Main runs kxd with args, the line without the program's name.
 func Main(ctx context.Context, args []string, s *term.IO, getenv func(string) string, version string) int {

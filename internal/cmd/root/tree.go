@@ -1,9 +1,18 @@
 package root
 
 import (
+	"github.com/kxtools/kx/internal/cmd/agent"
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/approve"
+	"github.com/kxtools/kx/internal/cmd/audit"
+	"github.com/kxtools/kx/internal/cmd/call"
 	"github.com/kxtools/kx/internal/cmd/completion"
+	"github.com/kxtools/kx/internal/cmd/config"
+	"github.com/kxtools/kx/internal/cmd/doctor"
 	"github.com/kxtools/kx/internal/cmd/man"
+	"github.com/kxtools/kx/internal/cmd/policy"
+	"github.com/kxtools/kx/internal/cmd/tool"
+	"github.com/kxtools/kx/internal/cmd/trust"
 	"github.com/kxtools/kx/internal/cmd/version"
 	"github.com/kxtools/kx/pkg/policy/mode"
 )
@@ -33,10 +42,19 @@ Words come first, flags may stand anywhere: kx NOUN VERB [ARG...]. Documents are
 			"key":        app.Files,
 		},
 		Commands: []*app.Command{
+			audit.New(a),
+			agent.New(a),
+			approve.New(a),
+			call.New(a, nil),
 			completion.New(a, nil),
 			completion.NewComplete(a),
+			config.New(a),
+			doctor.New(a, nil),
 			newHelp(a),
 			man.New(a, nil),
+			trust.New(a),
+			policy.New(a),
+			tool.New(a),
 			version.New(a, nil),
 		},
 	}

@@ -6,16 +6,12 @@
 package site
 
 import (
-	"slices"
-
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/record/config"
 	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/internal/record/trust"
-	"github.com/kxtools/kx/pkg/policy"
-	"github.com/kxtools/kx/pkg/policy/rulefile"
 )
 
 // Site is where one command stands.
@@ -121,24 +117,4 @@ func (s *Site) Config(workspace string) (*config.Config, error) {
 		return nil, fail.Config("%s", st.Problem).WithHint("kx trust add")
 	}
 	return config.Load(d, workspace, st.Copies)
-}
-
-// Rules reads the policies that a configuration names: the user's, then the
-// project's.
-func Rules(c *config.Config) ([]policy.Rule, error) {
-	var all []policy.Rule
-	for _, p := range []struct {
-		file  *config.File
-		scope policy.Scope
-	}{{c.UserPolicy, policy.User}, {c.ProjectPolicy, policy.Project}} {
-		if p.file == nil {
-			continue
-		}
-		f, err := rulefile.Parse(p.file.Data, p.file.Path, p.scope)
-		if err != nil {
-			return nil, fail.Config("%v", err).WithHint("kx config validate").Because(err)
-		}
-		all = slices.Concat(all, f.Rules)
-	}
-	return all, nil
 }

@@ -52,6 +52,10 @@ func Open(o Options) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
+	if trusted.Problem != "" {
+		// What the damaged record said may have been a deny.
+		return nil, fail.Config("%s", trusted.Problem).WithHint("kx trust add")
+	}
 	cfg, err := config.Load(o.Dirs, o.Workspace, trusted.Copies)
 	if err != nil {
 		return nil, err

@@ -135,6 +135,9 @@ func (s *Store) Find(hash string) (a *wire.Approval, free string, err error) {
 // Park writes a request, or returns the one that waits for the same action. The
 // caller fills everything but the id, the state and the times.
 func (s *Store) Park(a wire.Approval, expires *time.Time) (*wire.Approval, error) {
+	if a.ActionHash == "" {
+		return nil, errors.New("a request without an action hash")
+	}
 	dir, err := s.st.Sub("approvals", "pending")
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ const (
 )
 
 // genesis is the prev of the first line.
-var genesis = strings.Repeat("0", 2*sha256.Size)
+const genesis = "0000000000000000000000000000000000000000000000000000000000000000"
 
 // Log is the audit of one state directory.
 type Log struct {

@@ -21,14 +21,16 @@ import (
 	"github.com/kxtools/kx/internal/base/paths"
 )
 
+// The files: the user's in the configuration directory, the project's from its
+// root.
 const (
-	configFile = "config.toml"
-	policyFile = "policy.toml"
-
-	// ProjectConfig and ProjectPolicy are the project's files, from its root.
+	UserConfig    = "config.toml"
+	UserPolicy    = "policy.toml"
 	ProjectConfig = ".kx/config.toml"
 	ProjectPolicy = ".kx/policy.toml"
+)
 
+const (
 	maxConfig = 1 << 20  // every key there is takes less than 2 KiB
 	maxPolicy = 64 << 20 // 100,000 rules take about 10 MiB
 )
@@ -41,6 +43,8 @@ type Config struct {
 	Limits       Limits // the project's where they are lower
 	Sandbox      Sandbox
 	Experimental Experimental
+
+	HasUserConfig bool // the user has a config.toml
 
 	// Policies of the user and of the trusted project, nil where there is none.
 	UserPolicy    *File
@@ -95,11 +99,11 @@ type Value struct {
 // it is not trusted.
 func Load(d paths.Dirs, workspace string, trusted map[string][]byte) (*Config, error) {
 	c := builtIn()
-	user, err := readOwn(filepath.Join(d.Config, configFile), maxConfig, d.UID)
+	user, err := readOwn(filepath.Join(d.Config, UserConfig), maxConfig, d.UID)
 	if err != nil {
 		return nil, err
 	}
-	if user != nil {
+	if c.HasUserConfig = user != nil; c.HasUserConfig {
 		if err := c.apply(user, d); err != nil {
 			return nil, err
 		}
@@ -109,7 +113,7 @@ func Load(d paths.Dirs, workspace string, trusted map[string][]byte) (*Config, e
 			return nil, err
 		}
 	}
-	if c.UserPolicy, err = readOwn(filepath.Join(d.Config, policyFile), maxPolicy, d.UID); err != nil {
+	if c.UserPolicy, err = readOwn(filepath.Join(d.Config, UserPolicy), maxPolicy, d.UID); err != nil {
 		return nil, err
 	}
 	if data, ok := trusted[ProjectPolicy]; ok {

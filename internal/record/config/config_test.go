@@ -26,7 +26,7 @@ func setup(t *testing.T, content string) paths.Dirs {
 		t.Fatal(err)
 	}
 	if content != "" {
-		write(t, d, configFile, content)
+		write(t, d, UserConfig, content)
 	}
 	return d
 }
@@ -79,8 +79,8 @@ max_sandbox = "workspace_write"
 [experimental]
 `)
 	// [experimental] after experimental.browser would be a second definition.
-	write(t, d, configFile, strings.Replace(read(t, d), "\n[experimental]\n", "", 1))
-	policy := write(t, d, policyFile, "[[rule]]\n")
+	write(t, d, UserConfig, strings.Replace(read(t, d), "\n[experimental]\n", "", 1))
+	policy := write(t, d, UserPolicy, "[[rule]]\n")
 	c, err := Load(d, "/w", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ max_sandbox = "workspace_write"
 
 func read(t *testing.T, d paths.Dirs) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(d.Config, configFile))
+	data, err := os.ReadFile(filepath.Join(d.Config, UserConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestSecretNames(t *testing.T) {
 }
 
 func TestFilesOfOthers(t *testing.T) {
-	for _, name := range []string{configFile, policyFile} {
+	for _, name := range []string{UserConfig, UserPolicy} {
 		for _, tc := range []struct {
 			name, want string
 			harm       func(t *testing.T, d *paths.Dirs, path string)

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -119,13 +118,16 @@ func setPaths(to, value any, d paths.Dirs) string {
 	return why
 }
 
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+func isVariable(name string) bool {
+	const first = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+	return name != "" && strings.Contains(first, name[:1]) && strings.Trim(name, first+"0123456789") == ""
+}
 
 func setNames(to, value any, _ paths.Dirs) string {
 	list, why := stringList(value)
 	for _, name := range list {
 		switch {
-		case !variable.MatchString(name):
+		case !isVariable(name):
 			return fmt.Sprintf("%q is not the name of a variable", name)
 		case strings.HasPrefix(name, "KX_"):
 			return fmt.Sprintf("%s is kx's own and never given to commands", name)

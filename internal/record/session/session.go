@@ -18,7 +18,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,12 +66,14 @@ type Store struct {
 // New returns the sessions in st. It makes nothing before the first session.
 func New(st *state.State, now func() time.Time) *Store { return &Store{st: st, now: now} }
 
-var validID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+// maxID is the longest id: a name of a folder that is still easy to read.
+const maxID = 64
 
 // CheckID refuses what can't be the id of a session.
 func CheckID(id string) error {
-	if !validID.MatchString(id) {
-		return fail.Usage("%.80q is not a session id: up to 64 lower-case letters, digits and -", id).WithHint("kx session list")
+	const first, rest = "abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnopqrstuvwxyz0123456789-"
+	if id == "" || len(id) > maxID || !strings.Contains(first, id[:1]) || strings.Trim(id, rest) != "" {
+		return fail.Usage("%.80q is not a session id: up to %d lower-case letters, digits and -", id, maxID).WithHint("kx session list")
 	}
 	return nil
 }

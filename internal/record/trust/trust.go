@@ -71,6 +71,18 @@ type Status struct {
 	Problem   string            // why a record that is there counts for nothing
 }
 
+// Digests are the sha256 of the files that are in force.
+func (s Status) Digests() map[string]string { return Digests(s.Copies) }
+
+// Digests are the sha256 of files.
+func Digests(files map[string][]byte) map[string]string {
+	sums := map[string]string{}
+	for name, data := range files {
+		sums[name] = digest(data)
+	}
+	return sums
+}
+
 // Store is the trust of one state directory.
 type Store struct {
 	st  *state.State

@@ -1,6 +1,9 @@
 package file
 
 import (
+	"bufio"
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -8,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -88,6 +92,27 @@ func TestReadFileCapsText(t *testing.T) {
 	if want := fmt.Sprintf("%6d\tx", next); err != nil || !strings.HasPrefix(out.Text(), want) {
 		t.Errorf("the next window begins with %.20q, want %q", out.Text(), want)
 	}
+}
+
+// Whatever the bytes are, each line is shown once, and the text is valid.
+func FuzzReadFile(f *testing.F) {
+	f.Add([]byte("a\r\nb\nc"), uint8(2), uint8(1))
+	f.Add([]byte("\xff\x00\r\r\n"), uint8(1), uint8(9))
+	f.Fuzz(func(t *testing.T, content []byte, first, limit uint8) {
+		w := &window{first: int64(first) + 1, limit: int64(limit) + 1, sum: sha256.New(), whole: true}
+		if err := w.read(context.Background(), bufio.NewReaderSize(bytes.NewReader(content), 16)); err != nil {
+			t.Fatal(err)
+		}
+		total := int64(lineCount(content))
+		out := w.output("f")
+		next, more := out["next_offset"].(int64)
+		if w.lines != total || out["sha256"] != sum(string(content)) || !utf8.ValidString(out.Text()) {
+			t.Fatalf("%q: %v", content, out)
+		}
+		if end := w.first + w.limit; more != (end <= total) || more && next != end {
+			t.Fatalf("%q from %d, %d lines: next %d", content, w.first, w.limit, next)
+		}
+	})
 }
 
 func TestReadFileHuge(t *testing.T) {

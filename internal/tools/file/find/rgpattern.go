@@ -16,7 +16,10 @@ import (
 // A line of Go has no end; rg sees the CR of a CRLF. Go reads a byte that is
 // not UTF-8 as U+FFFD; to rg it is no character.
 func rgPattern(re *syntax.Regexp) (string, bool) {
-	p := rgPrinter{ends: mentions(re, syntax.OpEndLine, syntax.OpEndText)}
+	p := rgPrinter{
+		begins: mentions(re, syntax.OpBeginLine, syntax.OpBeginText),
+		ends:   mentions(re, syntax.OpEndLine, syntax.OpEndText),
+	}
 	p.print(re)
 	return p.b.String(), !p.failed
 }
@@ -27,9 +30,9 @@ func mentions(re *syntax.Regexp, ops ...syntax.Op) bool {
 }
 
 type rgPrinter struct {
-	b      strings.Builder
-	ends   bool // the end of a line stands somewhere in it
-	failed bool
+	b            strings.Builder
+	begins, ends bool // the start, the end of a line stands somewhere in it
+	failed       bool
 }
 
 // rgOps are the operators that need no more than their sign.
@@ -50,8 +53,8 @@ var rgOps = map[syntax.Op]string{
 
 func (p *rgPrinter) print(re *syntax.Regexp) {
 	switch sign, simple := rgOps[re.Op]; {
-	case re.Op == syntax.OpWordBoundary && p.ends:
-		p.b.WriteString("(?:)") // the end may take the CR, and there it would fail
+	case p.drops(re.Op):
+		p.b.WriteString("(?:)")
 	case simple:
 		for _, sub := range re.Sub {
 			p.group(sub)
@@ -82,6 +85,19 @@ func (p *rgPrinter) print(re *syntax.Regexp) {
 	default:
 		p.failed = true
 	}
+}
+
+// drops reports whether an empty match is left out, which finds more lines. Of
+// several kinds in one pattern only one is kept: the end of a line may take a
+// CR, behind which nothing else holds, and rg 13 misses lines for "\b^" and "$^".
+func (p *rgPrinter) drops(op syntax.Op) bool {
+	switch op {
+	case syntax.OpWordBoundary:
+		return p.begins || p.ends
+	case syntax.OpEndLine, syntax.OpEndText:
+		return p.begins
+	}
+	return false
 }
 
 func (p *rgPrinter) group(re *syntax.Regexp) {

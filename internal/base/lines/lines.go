@@ -1,0 +1,63 @@
+// Package lines reads a stream of JSON records, one a line, from somebody who may
+// send anything: lines of any length, bytes that are no text, no newline at the
+// end. A line that is too long is passed over and reported, and the next one is
+// read as if nothing had happened.
+package lines
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/kxtools/kx/internal/base/fail"
+)
+
+// Reader reads lines.
+type Reader struct {
+	r   *bufio.Reader
+	max int
+	n   int
+}
+
+// New returns a reader of lines of at most max bytes.
+func New(r io.Reader, max int) *Reader { return &Reader{r: bufio.NewReaderSize(r, 64<<10), max: max} }
+
+// Next returns the next line that is not empty, and its number. The error is
+// io.EOF at the end, a failure with status 6 for a line that is too long, or that
+// of the reader below.
+func (r *Reader) Next() (line []byte, n int, err error) {
+	for {
+		line, err = r.read()
+		r.n++
+		if err != nil {
+			return nil, r.n, err
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return line, r.n, nil
+		}
+	}
+}
+
+func (r *Reader) read() ([]byte, error) {
+	var line []byte
+	tooLong := false
+	for {
+		part, err := r.r.ReadSlice('\n')
+		if len(line)+len(part) > r.max {
+			tooLong, line = true, nil
+		}
+		if !tooLong {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !(errors.Is(err, io.EOF) && (len(line) > 0 || tooLong)):
+			return nil, err
+		case tooLong:
+			return nil, fail.Limit("input_bytes", "a line has more than %d bytes", r.max)
+		}
+		return line, nil
+	}
+}

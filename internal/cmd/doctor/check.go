@@ -1,0 +1,155 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/site"
+	"github.com/kxtools/kx/internal/gate/rules"
+	"github.com/kxtools/kx/internal/host"
+	"github.com/kxtools/kx/internal/record/config"
+	"github.com/kxtools/kx/internal/record/state"
+	"github.com/kxtools/kx/internal/record/trust"
+	"github.com/kxtools/kx/pkg/policy"
+)
+
+// checks makes all checks, in the order in which one needs the other.
+func checks(a *app.App) []Row {
+	s := site.Of(a)
+	d, err := s.Dirs()
+	if err != nil {
+		return []Row{broken("directories", err)}
+	}
+	rows := []Row{stateDir(d), configDir(d), runtimeDir(d)}
+	ws, err := s.Workspace()
+	if err != nil {
+		rows = append(rows, broken("workspace", err))
+	} else {
+		rows = append(rows, workspace(ws, d))
+	}
+	var status trust.Status
+	if st, err := s.Peek(); err == nil && ws != "" {
+		if status, err = trust.New(st, a.Now).Get(ws); err != nil {
+			rows = append(rows, broken("trust", err))
+		} else {
+			rows = append(rows, trusted(status))
+		}
+	}
+	c, err := config.Load(d, ws, status.Copies)
+	if err != nil {
+		rows = append(rows, broken("config", err))
+	} else {
+		rows = append(rows, row("config", OK, "valid", ""), policies(c))
+	}
+	kxd, err := host.Kxd(a.Getenv("KX_KXD"), []string{ws})
+	if err != nil {
+		rows = append(rows, broken("kxd", err))
+	} else {
+		rows = append(rows, row("kxd", OK, kxd, ""))
+	}
+	return append(rows,
+		program("rg", "grep_search searches by itself, more slowly", "apt install ripgrep"),
+		program("git", "nothing that asks git works", "apt install git"),
+		sandbox(c))
+}
+
+func stateDir(d paths.Dirs) Row {
+	if _, err := state.Peek(d.State); err != nil {
+		return broken("state", err)
+	}
+	fi, err := os.Stat(d.State)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return row("state", OK, d.State+", made when it is needed", "")
+	case err != nil:
+		return row("state", Broken, fmt.Sprintf("%s: %v", d.State, fsx.Reason(err)), "ls -ld "+d.State)
+	case fi.Mode().Perm()&0o077 != 0:
+		return row("state", Warn, fmt.Sprintf("%s can be read by others (mode %04o)", d.State, fi.Mode().Perm()), "chmod 700 "+d.State)
+	}
+	return row("state", OK, d.State, "")
+}
+
+func configDir(d paths.Dirs) Row {
+	fi, err := os.Stat(d.Config)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return row("config dir", OK, d.Config+", not there: everything is built-in", "")
+	case err != nil:
+		return row("config dir", Broken, fmt.Sprintf("%s: %v", d.Config, fsx.Reason(err)), "ls -ld "+d.Config)
+	case fi.Mode().Perm()&0o022 != 0:
+		return row("config dir", Warn, fmt.Sprintf("%s can be written by others (mode %04o)", d.Config, fi.Mode().Perm()), "chmod go-w "+d.Config)
+	}
+	return row("config dir", OK, d.Config, "")
+}
+
+func runtimeDir(d paths.Dirs) Row {
+	if _, err := os.Lstat(d.Runtime); errors.Is(err, fs.ErrNotExist) {
+		return row("runtime", OK, d.Runtime+", made when it is needed", "")
+	}
+	if err := paths.EnsurePrivate(d.Runtime, d.UID); err != nil {
+		return broken("runtime", err)
+	}
+	return row("runtime", OK, d.Runtime, "")
+}
+
+func workspace(ws string, d paths.Dirs) Row {
+	if why := d.TooWide(ws); why != "" {
+		return row("workspace", Warn, fmt.Sprintf("%s: no tool runs here, %s", ws, why), "kx -C DIR ...")
+	}
+	return row("workspace", OK, ws, "")
+}
+
+func trusted(st trust.Status) Row {
+	var names []string
+	for _, c := range st.Changed {
+		names = append(names, strings.TrimSpace(c.File+" "+c.Problem))
+	}
+	list := strings.Join(names, ", ")
+	switch {
+	case st.Problem != "":
+		return row("trust", Broken, st.Problem, "kx trust add")
+	case st.Trusted && len(names) > 0:
+		return row("trust", Warn, "level "+st.Level+", changed since: "+list, "kx trust add")
+	case st.Trusted:
+		return row("trust", OK, "level "+st.Level, "")
+	case len(names) > 0:
+		return row("trust", Warn, "not trusted, so these do not speak: "+list, "kx trust add")
+	}
+	return row("trust", OK, "nothing to trust", "")
+}
+
+func policies(c *config.Config) Row {
+	in, err := rules.Load(c)
+	if err != nil {
+		return broken("policy", err)
+	}
+	of := map[policy.Scope]int{}
+	for _, r := range in.Set.Rules() {
+		of[r.Scope]++
+	}
+	return row("policy", OK, fmt.Sprintf("%d rules of the user's, %d of the project's, %d built-in",
+		of[policy.User], of[policy.Project], of[policy.Builtin]), "")
+}
+
+func program(name, without, install string) Row {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return row(name, Missing, without, install)
+	}
+	return row(name, OK, path, "")
+}
+
+// sandbox says what stands between bash and the machine.
+func sandbox(c *config.Config) Row {
+	if c != nil && c.Experimental.UnsandboxedBash {
+		return row("sandbox", Warn, "not in this version, and experimental.unsandboxed_bash lets bash run without asking", "kx config show")
+	}
+	return row("sandbox", Off, "not in this version: bash asks every time", "")
+}

@@ -1,0 +1,29 @@
+package kxdmain
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/term"
+	hostapprove "github.com/kxtools/kx/internal/host/approve"
+)
+
+// approve is the approval host. It is started by a client, which reads on its
+// standard output how the start went.
+func approve(ctx context.Context, args []string, s *term.IO, _ func(string) string, version string) int {
+	fs := flag.NewFlagSet("kxd approve", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	state := fs.String("state-dir", "", "")
+	socket := fs.String("socket", "", "")
+	err := fs.Parse(args)
+	if err == nil {
+		err = hostapprove.Run(ctx, *state, *socket, version, s.Out)
+	}
+	if err != nil {
+		fmt.Fprintln(s.Out, term.Line(err.Error()))
+	}
+	return fail.Exit(err)
+}

@@ -1,0 +1,44 @@
+// Package policy is kx policy: what would happen, and why.
+package policy
+
+import (
+	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/site"
+	"github.com/kxtools/kx/internal/gate/judge"
+	"github.com/kxtools/kx/internal/gate/tool"
+)
+
+// New returns the noun.
+func New(a *app.App) *app.Command {
+	return &app.Command{
+		Name:  "policy",
+		Usage: "what would happen to a call, and why",
+		What: `
+Rules stand in policy.toml of the configuration directory, and in .kx/policy.toml of a workspace that is trusted. These commands explain them. Nothing runs, nobody is asked, nothing is recorded.
+`,
+		Examples: []app.Example{
+			{Line: `kx policy check --tool bash --input '{"command":"git status"}'`},
+			{Line: "kx policy matrix --tool 'write_*'"},
+			{Line: "kx policy lint"},
+		},
+		Commands: []*app.Command{NewCheck(a, nil), NewLint(a, nil), NewMatrix(a, nil), NewRules(a, nil)},
+	}
+}
+
+// deps are what the verbs explain with.
+type deps struct {
+	judge *judge.Judge
+	tools *tool.Registry
+}
+
+func (d *deps) loaded(name string) bool { return d.tools.Get(name) != nil }
+
+func open(a *app.App) (*deps, error) {
+	s := site.Of(a)
+	j, err := s.Judge()
+	if err != nil {
+		return nil, err
+	}
+	reg, err := s.Tools(j)
+	return &deps{j, reg}, err
+}

@@ -1,0 +1,202 @@
+package site
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/gate"
+	"github.com/kxtools/kx/internal/gate/judge"
+	"github.com/kxtools/kx/internal/gate/scope"
+	"github.com/kxtools/kx/internal/gate/tool"
+	"github.com/kxtools/kx/internal/record/approval"
+	"github.com/kxtools/kx/internal/record/audit"
+	"github.com/kxtools/kx/internal/record/session"
+	"github.com/kxtools/kx/internal/tools"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// maxScope bounds a capabilities file: it holds names.
+const maxScope = 1 << 20
+
+// judging returns what calls are judged by here, without a session.
+func (s *Site) judging() (judge.Options, error) {
+	d, err := s.Dirs()
+	if err != nil {
+		return judge.Options{}, err
+	}
+	e, err := s.env()
+	if err != nil {
+		return judge.Options{}, err
+	}
+	ws, err := e.Root(d)
+	if err != nil {
+		return judge.Options{}, err
+	}
+	cwd, err := paths.Canonical(e.Cwd, ".")
+	if err != nil {
+		return judge.Options{}, err
+	}
+	return judge.Options{Dirs: d, Workspace: ws, Cwd: cwd, Mode: s.app.Globals.Mode}, nil
+}
+
+// Judge returns a judge for explanations: it takes any mode and touches nothing.
+func (s *Site) Judge() (*judge.Judge, error) {
+	o, err := s.judging()
+	if err != nil {
+		return nil, err
+	}
+	o.AnyMode = true
+	if o.State, err = s.Peek(); err != nil {
+		return nil, err
+	}
+	return judge.Open(o)
+}
+
+// Place is where a new session stands.
+type Place struct{ Workspace, Cwd, Mode string }
+
+// Place returns where a new session would stand, and in which mode.
+func (s *Site) Place() (Place, error) {
+	o, err := s.judging()
+	if err != nil {
+		return Place{}, err
+	}
+	if err := paths.CheckWorkspace(o.Workspace, o.Dirs); err != nil {
+		return Place{}, err
+	}
+	if o.State, err = s.Peek(); err != nil {
+		return Place{}, err
+	}
+	j, err := judge.Open(o)
+	if err != nil {
+		return Place{}, err
+	}
+	return Place{j.Workspace, j.Cwd, j.Mode}, nil
+}
+
+// Tools returns the surface, for the configuration that j was opened with.
+func (s *Site) Tools(j *judge.Judge) (*tool.Registry, error) {
+	return tools.Registry(j.Config.Sandbox.Env, s.app.Getenv)
+}
+
+// GateOptions say whose calls a gate is for.
+type GateOptions struct {
+	Session string // "" for the session of the workspace's calls
+	Mode    string // the mode of the session, a ceiling; "" if it has none
+	Caller  string
+	Scope   scope.Scope
+	Run     bool // an agent's run
+	Wait    time.Duration
+	Journal gate.Journal // nil: the shared session writes itself
+}
+
+// Gate returns a gate around the tools of this workspace.
+func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
+	jo, err := s.judging()
+	if err != nil {
+		return nil, err
+	}
+	if err := paths.CheckWorkspace(jo.Workspace, jo.Dirs); err != nil {
+		return nil, err
+	}
+	if jo.State, err = s.State(); err != nil {
+		return nil, err
+	}
+	store := session.New(jo.State, s.app.Now)
+	if o.Session == "" {
+		if o.Session, err = store.EnsureWorkspace(jo.Workspace); err != nil {
+			return nil, err
+		}
+	}
+	jo.Session, jo.Scope = o.Mode, o.Scope
+	j, err := judge.Open(jo)
+	if err != nil {
+		return nil, err
+	}
+	reg, err := s.Tools(j)
+	if err != nil {
+		return nil, err
+	}
+	g := &gate.Gate{
+		Tools: reg, Audit: audit.New(jo.State, s.app.Now), Approvals: approval.New(jo.State, s.app.Now), Journal: o.Journal,
+		Now: s.app.Now, NewID: func() string { return "call-" + session.NewID(callID) }, Session: o.Session, Caller: o.Caller, Home: jo.Dirs.Home,
+		Reload: func() (*judge.Judge, error) { return judge.Open(jo) },
+		Run:    o.Run, Wait: o.Wait,
+	}
+	g.Await = func(ctx context.Context, id string) error { return s.Await(ctx, g.Approvals, id) }
+	if g.Journal == nil {
+		g.Journal = shared{store, o.Session}
+	}
+	return g, nil
+}
+
+// callID is the length of the ids of calls that bring none: 31^10 leaves no
+// doubt over years of one audit.
+const callID = 10
+
+// SharedSession returns the options of a session that is not an agent's run: its
+// id must exist, and its mode is a ceiling.
+func (s *Site) SharedSession(id string) (GateOptions, error) {
+	o := GateOptions{Session: id, Caller: s.Caller("cli")}
+	if id == "" {
+		return o, nil
+	}
+	st, err := s.State()
+	if err != nil {
+		return o, err
+	}
+	m, err := session.New(st, s.app.Now).Meta(id)
+	if err != nil {
+		return o, err
+	}
+	if !strings.HasPrefix(id, "cli-") {
+		o.Mode = m.Mode
+	}
+	return o, nil
+}
+
+// Caller is the name under which calls stand in the record.
+func (s *Site) Caller(byDefault string) string {
+	if s.app.Globals.As != "" {
+		return s.app.Globals.As
+	}
+	return byDefault
+}
+
+// Scope reads a capabilities file; "" allows everything.
+func (s *Site) Scope(file string) (scope.Scope, error) {
+	if file == "" {
+		return scope.Scope{}, nil
+	}
+	data, _, err := fsx.ReadRegular(file, maxScope)
+	if errors.Is(err, os.ErrNotExist) {
+		return scope.Scope{}, fail.Usage("there is no file %s", file)
+	}
+	if err != nil {
+		return scope.Scope{}, fail.Usage("%s can't be read: %v", file, fsx.Reason(err))
+	}
+	return scope.Parse(data, file)
+}
+
+// shared is the journal of a session in which several processes write.
+type shared struct {
+	store *session.Store
+	id    string
+}
+
+func (j shared) Started(id, tool string, input json.RawMessage) error {
+	_, err := j.store.AppendShared(j.id, "tool_call", map[string]any{"id": id, "tool": tool, "input": input}, true)
+	return err
+}
+
+func (j shared) Ended(r *wire.Result) error {
+	_, err := j.store.AppendShared(j.id, "tool_result", r, false)
+	return err
+}
