@@ -37,6 +37,7 @@ var layers = []struct{ folder, what string }{
 	{"internal/gate/", "what the gate decides with"},
 	{"internal/gate", "the gate"},
 	{"internal/tools/", "the tools"},
+	{"internal/tools", "the surface"},
 	{"internal/model", "models"},
 	{"internal/agent", "the loop"},
 	{"internal/host", "residents"},

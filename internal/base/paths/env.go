@@ -144,3 +144,6 @@ func first(values ...string) string {
 // fallbackRuntime is the runtime directory where the system gives none (ssh,
 // cron, macOS), and the home of sockets whose own path would be too long.
 func fallbackRuntime(uid int) string { return "/tmp/kx-" + strconv.Itoa(uid) }
+
+// Environ is the environment of this process, for a program that takes its place.
+func Environ() []string { return os.Environ() }

@@ -106,7 +106,7 @@ func TestRunLeavesNothing(t *testing.T) {
 
 // TERM comes first, and reaches also what is stopped: it may clean up.
 func TestRunLetsProcessesCleanUp(t *testing.T) {
-	for name, stop := range map[string]string{"running": "", "stopped": "kill -STOP $BASHPID"} {
+	for name, stop := range map[string]string{"running": ":", "stopped": "kill -STOP $BASHPID"} {
 		s := sh(`( trap 'sleep 0.1; echo cleaned >out; exit' TERM; touch ready; ` + stop + `; while :; do sleep 0.01; done ) & until [ -e ready ]; do :; done`)
 		s.Dir = t.TempDir()
 		res := run(t, s)

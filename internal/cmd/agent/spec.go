@@ -12,6 +12,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate/scope"
@@ -74,7 +75,7 @@ func become(a *app.App, spec *Spec) error {
 	if err != nil {
 		return err
 	}
-	err = syscall.Exec(kxd, []string{"kxd", "agent", "--spec", strconv.Itoa(fd)}, os.Environ())
+	err = syscall.Exec(kxd, []string{"kxd", "agent", "--spec", strconv.Itoa(fd)}, paths.Environ())
 	return fail.Unavailable("no_kxd", "%s can't be run: %v", kxd, err).WithHint("kx doctor").Because(err)
 }
 

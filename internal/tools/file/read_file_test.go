@@ -189,7 +189,10 @@ func TestReadFileOutside(t *testing.T) {
 		t.Errorf("%v %v", out, err)
 	}
 	w.must(os.Symlink(other.path("d"), other.path("link")))
-	w.fails("through a link", "read_file", map[string]any{"path": other.path("link/f")}, "path_changed", 7, "link")
+	other.put("d/e/g", "a\n", 0o644)
+	for _, p := range []string{"link/f", "link/e/g", "link/e/new"} {
+		w.fails(p, "read_file", map[string]any{"path": other.path(p)}, "path_changed", 7, "link")
+	}
 }
 
 func TestHostileNames(t *testing.T) {
