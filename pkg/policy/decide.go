@@ -380,6 +380,9 @@ func (s *Set) decideOperand(w shell.Word, leaf *shell.Leaf, env *Env, fields map
 	for _, effect := range []string{catalogue.Read, catalogue.Write} {
 		p := point.Point{Tool: "bash", Effect: effect, Leaf: leaf, Fields: fields, Bash: true, Resource: w.Text, Several: w.Glob}
 		for _, p := range env.Files(nil, p, w) {
+			if !s.mayGuard(&p, env) {
+				continue
+			}
 			v := s.decidePoint(&p, env)
 			byPath := v.rule != nil && v.rule.Path != "" && v.decision != wire.Allow
 			if !byPath && !v.mandatory {
@@ -396,6 +399,20 @@ func (s *Set) decideOperand(w shell.Word, leaf *shell.Leaf, env *Env, fields map
 		}
 	}
 	return worst, at, worst.decision != wire.Allow
+}
+
+// mayGuard reports whether a path rule that denies or asks may speak for the
+// point. Most arguments are no paths, and are done with here.
+func (s *Set) mayGuard(p *point.Point, env *Env) bool {
+	if p.Where == nil || p.Several {
+		return true
+	}
+	for _, r := range s.guarding {
+		if r.path.Matches(p.Where, env.Roots(), r.Decision) != pattern.No {
+			return true
+		}
+	}
+	return false
 }
 
 func baseName(s string) string {

@@ -135,9 +135,10 @@ type Set struct {
 	lengths []int // of the prefixes, longest first
 	rules   []*rule
 
-	dynamic     bool // there are rules from hooks or approvals
-	commandDeny bool // a deny rule looks at commands
-	pathRules   bool // a deny or ask rule looks at paths
+	dynamic     bool    // there are rules from hooks or approvals
+	commandDeny bool    // a deny rule looks at commands
+	pathRules   bool    // a deny or ask rule looks at paths
+	guarding    []*rule // those rules
 }
 
 // bucket holds the rules that name one tool pattern.
@@ -188,7 +189,9 @@ func (s *Set) add(r *rule) {
 	s.rules = append(s.rules, r)
 	s.dynamic = s.dynamic || r.Origin == HookUpdate || r.Origin == Approval
 	s.commandDeny = s.commandDeny || r.Decision == wire.Deny && r.Command != ""
-	s.pathRules = s.pathRules || r.Decision != wire.Allow && r.Path != ""
+	if r.Decision != wire.Allow && r.Path != "" {
+		s.pathRules, s.guarding = true, append(s.guarding, r)
+	}
 	b := s.bucket(r)
 	switch {
 	case r.conditions == 0 && r.Origin != Static:

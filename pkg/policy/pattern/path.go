@@ -73,7 +73,7 @@ func ParsePath(text string) (Path, error) {
 }
 
 // hits reports whether one absolute, clean path matches.
-func (p *Path) hits(name string, roots *Roots, anywhere bool) bool {
+func (p *Path) hits(name string, roots Roots, anywhere bool) bool {
 	rel, ok := strings.TrimPrefix(name, "/"), true
 	switch p.root {
 	case '~':
@@ -107,7 +107,7 @@ func Below(root, name string) (string, bool) {
 }
 
 // Matches compares both forms of a path. An allow needs both.
-func (p *Path) Matches(where *Place, roots *Roots, verdict wire.Verdict) Match {
+func (p *Path) Matches(where *Place, roots Roots, verdict wire.Verdict) Match {
 	anywhere := verdict != wire.Allow
 	a := p.hits(where.Written, roots, anywhere)
 	b := a

@@ -37,7 +37,7 @@ type Env struct {
 }
 
 // Roots returns the folders that path patterns start from.
-func (e *Env) Roots() *pattern.Roots { return &pattern.Roots{Workspace: e.Workspace, Home: e.Home} }
+func (e *Env) Roots() pattern.Roots { return pattern.Roots{Workspace: e.Workspace, Home: e.Home} }
 
 // Point is one effect of a call on one resource.
 type Point struct {

@@ -92,7 +92,9 @@ func Analyze(src string) Script {
 	if err != nil {
 		return Script{Unknown: "bash can't parse it: " + strings.TrimPrefix(err.Error(), ":")}
 	}
-	w := &walker{moves: movesAbout(f)}
+	// A word with quotes or backslashes in it may be cd without looking like it.
+	mayMove := strings.ContainsAny(src, `\'"`) || strings.Contains(src, "cd") || strings.Contains(src, "pushd") || strings.Contains(src, "popd")
+	w := &walker{moves: mayMove && movesAbout(f)}
 	w.stmts(f.Stmts, scope{dirs: []string{""}})
 	return Script{Leaves: w.leaves}
 }
