@@ -1,0 +1,112 @@
+package lineage
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Of reads what the kernel says of a process.
+func Of(pid int) (Process, error) {
+	p := Process{PID: pid}
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	stat, err := os.ReadFile(dir + "stat")
+	if err != nil {
+		return p, err
+	}
+	if err := p.readStat(stat); err != nil {
+		return p, fmt.Errorf("%sstat: %w", dir, err)
+	}
+	status, err := os.ReadFile(dir + "status")
+	if err != nil {
+		return p, err
+	}
+	if err := p.readStatus(status); err != nil {
+		return p, fmt.Errorf("%sstatus: %w", dir, err)
+	}
+	p.Exe, _ = os.Readlink(dir + "exe")
+	return p, nil
+}
+
+// Fields of stat, counted from behind the name in parentheses, which may itself
+// hold anything.
+const (
+	statParent  = 1
+	statSession = 3
+	statTTY     = 4
+	statStart   = 19
+)
+
+func (p *Process) readStat(stat []byte) error {
+	i := bytes.LastIndex(stat, []byte(") "))
+	if i < 0 {
+		return fmt.Errorf("it is not understood")
+	}
+	f := strings.Fields(string(stat[i+2:]))
+	if len(f) <= statStart {
+		return fmt.Errorf("it has %d fields", len(f))
+	}
+	var err error
+	if p.Parent, err = strconv.Atoi(f[statParent]); err != nil {
+		return err
+	}
+	if p.Session, err = strconv.Atoi(f[statSession]); err != nil {
+		return err
+	}
+	dev, err := strconv.Atoi(f[statTTY])
+	if err != nil {
+		return err
+	}
+	p.TTY = terminal(uint64(uint32(dev)))
+	p.Start, err = strconv.ParseUint(f[statStart], 10, 64)
+	return err
+}
+
+// Major numbers of pseudo terminals.
+const (
+	firstPTS = 136
+	lastPTS  = 143
+)
+
+func terminal(dev uint64) string {
+	major, minor := unix.Major(dev), unix.Minor(dev)
+	switch {
+	case dev == 0:
+		return ""
+	case major >= firstPTS && major <= lastPTS:
+		return fmt.Sprintf("/dev/pts/%d", minor+(major-firstPTS)<<8)
+	}
+	return fmt.Sprintf("%d:%d", major, minor)
+}
+
+func (p *Process) readStatus(status []byte) error {
+	seen := 0
+	for _, line := range strings.Split(string(status), "\n") {
+		key, value, _ := strings.Cut(line, ":")
+		fields := strings.Fields(value)
+		switch key {
+		case "NSpid":
+			// The pid as every namespace from here inward has it.
+			p.Nested = len(fields) > 1
+			seen++
+		case "NoNewPrivs":
+			p.NoNewPrivs = len(fields) == 1 && fields[0] == "1"
+			seen++
+		}
+	}
+	if seen != 2 {
+		return fmt.Errorf("it has no NSpid or NoNewPrivs")
+	}
+	return nil
+}
+
+// Boot names the time since the machine was started, in which pids and start
+// times mean something.
+func Boot() (string, error) {
+	raw, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(raw)), err
+}
