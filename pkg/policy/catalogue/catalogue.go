@@ -5,7 +5,6 @@
 package catalogue
 
 import (
-	"regexp"
 	"sort"
 	"strings"
 )
@@ -158,18 +157,37 @@ func Names() []string {
 	return names
 }
 
-var mcpName = regexp.MustCompile(`^mcp__[A-Za-z0-9_-]+__[A-Za-z0-9_-]+$`)
-
 // Lookup returns the entry of a tool name. A well-formed MCP name has one, too;
 // any other name that is not in the catalogue is unknown.
 func Lookup(name string) (Entry, bool) {
 	if e, ok := table[name]; ok {
 		return e, true
 	}
-	if IsMCP(name) && len(name) <= 128 && mcpName.MatchString(name) {
+	if wellFormedMCP(name) {
 		return Entry{Name: name, Effects: mcpEffects}, true
 	}
 	return Entry{}, false
+}
+
+// maxName is the longest name of an MCP tool. Models take at most 64 bytes; the
+// rest is for those who name a server first and shorten later.
+const maxName = 128
+
+// wellFormedMCP reports whether the name has the form mcp__SERVER__TOOL.
+func wellFormedMCP(name string) bool {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	if !ok || len(rest) < 4 || len(name) > maxName {
+		return false
+	}
+	for i := range len(rest) {
+		switch c := rest[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	sep := strings.Index(rest[1:], "__") + 1
+	return sep > 0 && len(rest) > sep+len("__")
 }
 
 // IsMCP reports whether the name is one of an MCP server's tools.
