@@ -24,25 +24,32 @@ demo: build
 
 # Everything that must hold; the quick half first, so that a slip shows early.
 test: deps check quick demo
-	$(GO) test -tags $(TAGS) -count=1 ./...
+	$(GO) test -tags $(TAGS) -count=1 -timeout 20m ./...
 
+# Format, vet, and that macOS still compiles.
 check:
-	@unformatted=$$(gofmt -l cmd pkg internal completions man testdata); \
+	@unformatted=$$(gofmt -l bench cmd pkg internal completions man testdata); \
 	if [ -n "$$unformatted" ]; then \
 		printf 'not formatted (gofmt -w):\n%s\n' "$$unformatted" >&2; exit 1; \
 	fi
 	$(GO) vet -tags $(TAGS) ./...
+	GOOS=darwin $(GO) vet -tags $(TAGS) ./...
 
+# Half a minute, for the loop while writing.
 quick:
 	$(GO) test -tags $(TAGS) -short ./pkg/... ./internal/...
 
+# The same tests three times over; KX_STRESS asks those that repeat something for
+# their full numbers.
 stress: deps
-	KX_STRESS=1 $(GO) test -tags $(TAGS) -count=1 -timeout 60m ./...
+	KX_STRESS=1 $(GO) test -tags $(TAGS) -count=3 -timeout 60m ./...
 
-# The benchmarks, then what kx takes to start beside an empty Go program.
+# How fast kx decides, beside its peers; what it takes to start, beside an empty
+# Go program; and how long its own parts take.
 bench:
-	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem ./pkg/... ./internal/...
-	$(GO) test -tags $(TAGS) -count=1 -v -run Start -bench Start ./cmd/kx
+	cd bench && $(GO) run .
+	$(GO) test -tags $(TAGS) -count=1 -v -run Start ./cmd/kx
+	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem ./internal/...
 
 # Each fuzz target for FUZZTIME, one after the other.
 fuzz:

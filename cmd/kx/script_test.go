@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -52,6 +55,7 @@ func TestScripts(t *testing.T) {
 				RequireUniqueNames:  true,
 				UpdateScripts:       os.Getenv("KX_UPDATE") != "",
 				Setup:               setup,
+				Condition:           condition,
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"exits": exits,
 					"jq":    jq,
@@ -71,7 +75,10 @@ func setup(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	env.Defer(func() { os.RemoveAll(runtime) })
+	env.Defer(func() {
+		endHost(filepath.Join(home, ".local/state/kx/approvals/host.lock"), home)
+		os.RemoveAll(runtime)
+	})
 	for k, v := range map[string]string{
 		"HOME":                home,
 		"XDG_STATE_HOME":      filepath.Join(home, ".local/state"),
@@ -88,6 +95,47 @@ func setup(env *testscript.Env) error {
 		env.Setenv(k, v)
 	}
 	return nil
+}
+
+// endHost ends the approval host that a script started; it would end by itself
+// when nobody has used it for a while. Its lock names it, its line says whose
+// it is.
+func endHost(lock, home string) {
+	b, err := os.ReadFile(lock)
+	if err != nil {
+		return
+	}
+	pid, _, _ := strings.Cut(string(b), " ")
+	n, err := strconv.Atoi(strings.TrimSpace(pid))
+	if err != nil || n <= 1 {
+		return
+	}
+	line, err := exec.Command("ps", "-o", "args=", "-p", strconv.Itoa(n)).Output()
+	if p, found := os.FindProcess(n); err == nil && found == nil && bytes.Contains(line, []byte(home)) {
+		_ = p.Signal(syscall.SIGTERM)
+	}
+}
+
+// condition knows what the machine can do. [userns]: a script may be root of a
+// user namespace, to have a small disk of its own. Where that fails, it must be
+// the kernel that forbids it.
+func condition(name string) (bool, error) {
+	if name != "userns" {
+		return false, fmt.Errorf("there is no condition [%s]", name)
+	}
+	b, err := exec.Command("unshare", "-Urm", "true").CombinedOutput()
+	if err == nil || runtime.GOOS != "linux" {
+		return err == nil, nil
+	}
+	for file, off := range map[string]string{
+		"kernel/unprivileged_userns_clone": "0", "kernel/apparmor_restrict_unprivileged_userns": "1",
+		"user/max_user_namespaces": "0", "user/max_mnt_namespaces": "0",
+	} {
+		if v, err := os.ReadFile(filepath.Join("/proc/sys", file)); err == nil && strings.TrimSpace(string(v)) == off {
+			return false, nil
+		}
+	}
+	return false, fmt.Errorf("no user namespace: %v: %s", err, b)
 }
 
 // exits N CMD... runs a command and expects the exit status N.

@@ -13,8 +13,13 @@ import (
 // stands in pipes and hooks, where it starts for every call.
 const maxStart = 3.0
 
-// startRuns is how often each program is started; the median is compared.
-const startRuns = 40
+// startRuns is how often each program is started; the medians are compared.
+// Other tests may run beside this one and hit one program harder than the other,
+// so a round that is over is measured again.
+const (
+	startRuns   = 40
+	startRounds = 5
+)
 
 // program builds a Go program without debug information, as a release is built.
 func program(t testing.TB, name, pkg string) string {
@@ -48,25 +53,71 @@ func run(t testing.TB, argv ...string) time.Duration {
 	return time.Since(begin)
 }
 
-// started are the lines whose start is measured.
-var started = map[string][]string{
-	"version": {"version"},
+// policy is what somebody who uses kx every day may have written.
+const policy = `
+[[rule]]
+effect = "read"
+path = "**/.env*"
+decision = "deny"
+final = true
+reason = "secrets"
+[[rule]]
+tool = "bash"
+command = "git status *"
+decision = "allow"
+[[rule]]
+tool = "bash"
+command = "go test *"
+decision = "allow"
+[[rule]]
+tool = "bash"
+command = "rm *"
+decision = "deny"
+[[rule]]
+effect = "write"
+path = "docs/**"
+decision = "allow"
+[[rule]]
+tool = "web_fetch"
+url = "https://*.example.com/**"
+decision = "allow"
+[[rule]]
+tool = "mcp__git__*"
+decision = "deny"
+`
+
+// started returns the lines whose start is measured.
+func started(t testing.TB) map[string][]string {
+	config := t.TempDir()
+	if err := os.WriteFile(filepath.Join(config, "policy.toml"), []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]string{
+		"version": {"version"},
+		"policy check": {
+			"policy", "check", "--tool", "bash", "--input", `{"command":"git status && go test ./... | tee out.log"}`, "--exit-zero",
+			"--ignore-env", "--config-dir", config, "--state-dir", filepath.Join(config, "none"),
+		},
+	}
 }
 
-// TestStart starts kx and an empty Go program in turns and compares the medians.
+// TestStart starts kx and an empty Go program in turns.
 func TestStart(t *testing.T) {
 	empty, kx := hello(t), program(t, "kx", ".")
-	for name, args := range started {
-		var mine, theirs []time.Duration
-		for range startRuns {
-			theirs = append(theirs, run(t, empty))
-			mine = append(mine, run(t, append([]string{kx}, args...)...))
+	for name, args := range started(t) {
+		argv, ratio := append([]string{kx}, args...), 0.0
+		for round := 0; round == 0 || ratio > maxStart && round < startRounds; round++ {
+			var mine, theirs []time.Duration
+			for range startRuns {
+				theirs = append(theirs, run(t, empty))
+				mine = append(mine, run(t, argv...))
+			}
+			slices.Sort(mine)
+			slices.Sort(theirs)
+			a, b := mine[startRuns/2], theirs[startRuns/2]
+			ratio = float64(a) / float64(b)
+			t.Logf("kx %s starts in %.2f ms, an empty Go program in %.2f ms: %.2fx", name, a.Seconds()*1e3, b.Seconds()*1e3, ratio)
 		}
-		slices.Sort(mine)
-		slices.Sort(theirs)
-		a, b := mine[startRuns/2], theirs[startRuns/2]
-		ratio := float64(a) / float64(b)
-		t.Logf("kx %s starts in %.2f ms, an empty Go program in %.2f ms: %.2fx", name, a.Seconds()*1e3, b.Seconds()*1e3, ratio)
 		if ratio > maxStart {
 			t.Errorf("kx %s takes %.2fx the start of an empty Go program, more than %.1fx", name, ratio, maxStart)
 		}
@@ -76,7 +127,7 @@ func TestStart(t *testing.T) {
 func BenchmarkStart(b *testing.B) {
 	programs := map[string][]string{"hello": {hello(b)}}
 	kx := program(b, "kx", ".")
-	for name, args := range started {
+	for name, args := range started(b) {
 		programs["kx "+name] = append([]string{kx}, args...)
 	}
 	for name, argv := range programs {

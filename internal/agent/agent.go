@@ -2,7 +2,37 @@
 // turn through the gate, gives the results back, until the model is done. What
 // happens is written to the session before and after each step, so that a run
 // which parks or dies goes on in a later process exactly where it stopped, and no
-// call ever runs twice.
+// call ever runs twice. kxd agent runs it.
+//
+// # Events
+//
+// A run is the events of its session, in this order; each is one line of
+// events.jsonl and of -o jsonl. Turns count from 1. This is the data of each:
+//
+//	turn_start   {turn, prompt?}                    a turn begins; the prompt comes with the first
+//	text         {text}                             what the model says
+//	model_call   {turn, say?, calls?, stop?}        the whole turn: nothing of it was acted on before.
+//	             {turn, error}                      or why there is none. calls are {id, tool, input}
+//	tool_call    {id, tool, input}                  a call is about to run: paths are absolute now
+//	tool_result  a result document                  how a call ended, or why it did not run
+//	approval     {id, call_id, tool, state}         a call waits for a person; state is pending
+//	turn_end     {turn}                             every call of the turn has its result
+//	parked       {pending}                          the run ends here for now: ids of requests
+//	error        {code, exit, message, hint?}       the run has failed
+//	done         {state, exit, output?}             the run is over: completed, failed or stopped
+//
+// Between model_call and turn_end the events of calls that run side by side mix. A
+// call of a turn that died is in one of three states: without a tool_call it has
+// not run and runs when the session is resumed; with both it has run; with a
+// tool_call alone nobody knows, and it gets a result of status unknown.
+//
+// # Ends
+//
+// A run ends completed (the model stopped, or made no calls), failed (the model
+// broke, an expectation did not hold, the limit of turns was reached, the record
+// can't be written) or parked: its turn waits for people, or a signal interrupted
+// it. A run that is parked or failed can be resumed; the limit of turns is the one
+// it was given, so a run that has reached it fails again.
 package agent
 
 import (
@@ -11,6 +41,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/kxtools/kx/internal/base/fail"
@@ -38,84 +71,94 @@ type Options struct {
 	Session  string
 	Log      Log
 	Past     iter.Seq2[wire.Event, error] // the events so far
-	Gate     *gate.Gate                   // its Journal is set by Run
+	Gate     *gate.Gate                   // its Journal and Parked are set by Run
 	Model    model.Model
-	Sees     func(tool string) bool // what the session's scope shows
-	Prompt   string                 // of a new session
+	Sees     func(tool string) bool // what the session's scope shows, nil for everything
+	Prompt   string                 // of a session that has not begun
 	MaxTurns int                    // 0 for no limit
-	Emit     func(wire.Event) error // told of every event
+	Emit     func(wire.Event) error // told of every event, one at a time
+}
+
+// Outcome is how a session stands after a run.
+type Outcome struct {
+	Run     *wire.Run
+	Turns   int      // that the model gave so far
+	Pending []string // requests that the run waits for
 }
 
 // runner is one run.
 type runner struct {
 	Options
-	state *state
+	asked map[string]bool // requests that this run has told of
 
-	mu      sync.Mutex
-	pending []string
-	broken  error // the session could not be written
+	mu     sync.Mutex
+	state  *conversation
+	broken error // the session could not be written
 }
 
 // Run runs the session until it is done, needs a person, or can't go on. The
-// error is what the run ended with; the record says how it stands.
-func Run(ctx context.Context, o Options) (*wire.Run, error) {
+// error is what the run ended with. Without an outcome nothing has run.
+func Run(ctx context.Context, o Options) (*Outcome, error) {
 	past, err := fold(o.Past)
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{Options: o, state: past}
+	r := &runner{Options: o, state: past, asked: map[string]bool{}}
 	o.Gate.Journal = journal{r}
+	o.Gate.Parked = func(a *wire.Approval) { r.waits(a.CallID, a.Tool, a.ID) }
 	state, err := r.run(ctx)
 	if r.broken != nil {
-		err = r.broken
+		state, err = Failed, r.broken
 	}
-	run := &wire.Run{Type: "run", V: wire.Version, Session: o.Session, State: state, Calls: r.state.counts, Output: r.state.output, Exit: fail.Exit(err)}
-	if err != nil && state != Parked {
-		r.append(evError, fail.As(err).Wire())
+	run := &wire.Run{
+		Type: "run", V: wire.Version, Session: o.Session, State: state, Exit: fail.Exit(err),
+		Calls: maps.Clone(past.counts), Output: past.output,
 	}
-	if state == Completed || state == Failed {
-		r.append(evDone, doneEvent{State: state, Exit: run.Exit, Output: run.Output})
+	end := &Outcome{Run: run, Turns: past.turns, Pending: []string{}}
+	switch state {
+	case Parked:
+		end.Pending = past.pending()
+		if n := len(end.Pending); n > 0 {
+			run.Calls[string(wire.StatusPending)] = n
+		}
+		return end, errors.Join(err, r.Log.Sync())
+	case Failed:
+		err = errors.Join(err, r.write(evError, fail.As(err).Wire()))
 	}
-	if err := r.Log.Sync(); err != nil {
-		return run, err
+	err = errors.Join(err, r.write(evDone, doneEvent{State: state, Exit: run.Exit, Output: run.Output}), r.Log.Sync())
+	if exit := fail.Exit(err); exit != run.Exit {
+		run.State, run.Exit = Failed, exit // its end could not be written
 	}
-	return run, err
+	return end, err
 }
 
 // run is the loop.
 func (r *runner) run(ctx context.Context) (string, error) {
-	if !r.state.started {
-		if err := r.write(evTurnStart, turnStart{Turn: 1, Prompt: r.Prompt}); err != nil {
-			return Failed, err
-		}
-	}
 	for {
 		if !r.state.closed {
-			pending, err := r.calls(ctx)
-			switch {
-			case ctx.Err() != nil:
-				return Parked, ctx.Err()
-			case err != nil:
+			if err := r.calls(ctx); err != nil && ctx.Err() == nil {
 				return Failed, err
-			case len(pending) > 0:
-				return r.park(pending)
 			}
-			if err := r.write(evTurnEnd, turnStart{Turn: r.state.turns}); err != nil {
+			if ctx.Err() != nil || len(r.state.missing()) > 0 {
+				return r.park(context.Cause(ctx))
+			}
+			if err := r.write(evTurnEnd, turnEnd{r.state.turns}); err != nil {
 				return Failed, err
 			}
 		}
 		switch {
-		case r.state.stop && r.state.turns > 0 && r.state.denied:
+		case r.state.turns > 0 && r.state.stop && r.state.denied:
 			return Completed, fail.Denied("denied", "a call of the last turn was denied").WithHint("kx agent show %s", r.Session)
-		case r.state.stop && r.state.turns > 0:
+		case r.state.turns > 0 && r.state.stop:
 			return Completed, nil
 		case r.MaxTurns > 0 && r.state.turns >= r.MaxTurns:
-			return Failed, fail.Limit("max_turns", "the run has had its %d turns", r.MaxTurns)
+			return Failed, fail.Limit("max_turns", "the run has had its %d turns", r.MaxTurns).WithHint("kx agent show %s", r.Session)
 		}
-		if err := r.ask(ctx); err != nil {
-			if ctx.Err() != nil {
-				return Parked, ctx.Err()
-			}
+		err := r.ask(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return r.park(context.Cause(ctx))
+		case err != nil:
 			return Failed, err
 		}
 	}
@@ -124,54 +167,69 @@ func (r *runner) run(ctx context.Context) (string, error) {
 // ask gets the next turn of the model. It is on disk before any of it is acted
 // on.
 func (r *runner) ask(ctx context.Context) error {
-	if r.state.turns > 0 {
-		if err := r.write(evTurnStart, turnStart{Turn: r.state.turns + 1}); err != nil {
+	n := r.state.turns + 1
+	if r.state.begun < n {
+		start := turnStart{Turn: n}
+		if n == 1 {
+			start.Prompt = r.Prompt
+		}
+		if err := r.write(evTurnStart, start); err != nil {
 			return err
 		}
 	}
-	n := r.state.asked
-	t, err := r.Model.Turn(ctx, &model.Request{Turn: n, Messages: r.state.messages, Tools: surface(r.Gate.Tools, r.Sees)})
+	t, err := r.Model.Turn(ctx, &model.Request{
+		Type: "model_request", V: wire.Version,
+		Turn: r.state.asked, Messages: r.state.messages, Tools: surface(r.Gate.Tools, r.Sees),
+	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil {
-		return errors.Join(err, r.write(evModelCall, modelCall{Turn: n + 1, Error: fail.As(err).Wire()}))
+	var calls []model.Call
+	if err == nil {
+		calls, err = named(t.Calls, n, r.state.used)
 	}
-	calls, err := named(t.Calls, n+1)
 	if err != nil {
-		return err
+		return errors.Join(err, r.write(evModelCall, modelCall{Turn: n, Error: fail.As(err).Wire()}))
 	}
 	if t.Say != "" {
 		if err := r.write(evText, textEvent{t.Say}); err != nil {
 			return err
 		}
 	}
-	if err := r.write(evModelCall, modelCall{Turn: n + 1, Say: t.Say, Calls: calls, Stop: t.Stop}); err != nil {
+	if err := r.write(evModelCall, modelCall{Turn: n, Say: t.Say, Calls: calls, Stop: t.Stop}); err != nil {
 		return err
 	}
 	return r.Log.Sync()
 }
 
-// named gives every call an id of its own; those that a model gives are kept.
-func named(calls []model.Call, turn int) ([]model.Call, error) {
-	seen := map[string]bool{}
-	out := make([]model.Call, len(calls))
-	for i, c := range calls {
-		if c.ID == "" {
-			c.ID = fmt.Sprintf("t%d.%d", turn, i+1)
+// named gives every call an id that no other call of the session has: approvals and
+// the record know calls by it. One that a model gives is kept if it is free; two
+// equal ones in a turn are a mistake of the model.
+func named(calls []model.Call, turn int, used map[string]bool) ([]model.Call, error) {
+	own := map[string]bool{}
+	for _, c := range calls {
+		if c.ID != "" && own[c.ID] {
+			return nil, fail.Failed("model_broken", "two calls of turn %d have the id %q", turn, c.ID)
 		}
-		if seen[c.ID] {
-			return nil, fail.Failed("model_broken", "two calls of a turn have the id %q", c.ID)
-		}
-		seen[c.ID] = true
-		out[i] = c
+		own[c.ID] = true
 	}
-	return out, nil
+	calls = slices.Clone(calls)
+	for i := range calls {
+		id := calls[i].ID
+		if id != "" && !used[id] {
+			continue
+		}
+		for id = fmt.Sprintf("t%d.%d", turn, i+1); used[id] || own[id]; {
+			id += "+"
+		}
+		calls[i].ID, own[id] = id, true
+	}
+	return calls, nil
 }
 
 // surface lists the tools that the session sees.
 func surface(reg *tool.Registry, sees func(string) bool) []model.Tool {
-	var list []model.Tool
+	list := []model.Tool{}
 	for _, name := range reg.Names() {
 		if sees == nil || sees(name) {
 			t := reg.Get(name)
@@ -181,142 +239,41 @@ func surface(reg *tool.Registry, sees func(string) bool) []model.Tool {
 	return list
 }
 
-// calls takes the open calls of the turn through the gate and returns the
-// requests that now wait for a person.
-func (r *runner) calls(ctx context.Context) ([]string, error) {
-	r.pending = nil
-	var todo []wire.Call
-	for _, c := range r.state.missing() {
-		if c.started {
-			// It was about to run when the run died. It may have run.
-			if err := r.unknown(c); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		todo = append(todo, wire.Call{ID: c.ID, Tool: c.Tool, Input: c.Input})
+// park ends the run for now: until its requests are answered or, if cause says
+// that it was interrupted, until somebody goes on with it.
+func (r *runner) park(cause error) (string, error) {
+	pending := r.state.pending()
+	if cause == nil && len(pending) == 0 {
+		return Failed, fmt.Errorf("call %s came to no end", r.state.missing()[0].ID)
 	}
-	if len(todo) == 0 {
-		return nil, nil
-	}
-	batch, err := r.Gate.Begin()
-	if err != nil {
-		return nil, err
-	}
-	next := func() (gate.Item, bool) {
-		if len(todo) == 0 {
-			return gate.Item{}, false
-		}
-		c := todo[0]
-		todo = todo[1:]
-		return gate.Item{Call: c}, true
-	}
-	begin := func() (*gate.Batch, error) { return batch, nil }
-	if err := r.Gate.Stream(ctx, next, begin, func(gate.Answer) error { return nil }); err != nil {
-		return nil, err
-	}
-	return r.pending, r.broken
-}
-
-func (r *runner) unknown(c *callState) error {
-	text := "nobody knows whether this call ran: kx ended while it was under way; look before you call it again"
-	return r.finish(&wire.Result{
-		Type: "result", V: wire.Version, ID: c.ID, Tool: c.Tool, Status: wire.StatusUnknown, Output: wire.Output{"text": text},
-		Error: fail.Failed("unknown", "%s", text).Wire(),
-	})
-}
-
-// park ends the run until its requests are answered.
-func (r *runner) park(pending []string) (string, error) {
 	if err := r.write(evParked, parkedEvent{pending}); err != nil {
 		return Failed, err
 	}
-	what := "one approval is"
+	if cause != nil {
+		return Parked, fail.As(cause).WithHint("kx agent resume %s", r.Session)
+	}
+	what, them := "one approval is", pending[0]
 	if n := len(pending); n > 1 {
-		what = fmt.Sprintf("%d approvals are", n)
+		what, them = fmt.Sprintf("%d approvals are", n), "ID"
 	}
-	return Parked, fail.Pending("parked: %s waiting (%s)", what, join(pending)).
-		WithHint("kx approve allow %s, then kx agent resume %s", pending[0], r.Session)
+	return Parked, fail.Pending("parked: %s waiting (%s); answer with: kx approve allow %s", what, strings.Join(pending, ", "), them).
+		WithHint("kx agent resume %s", r.Session)
 }
 
-func join(ids []string) string {
-	s := ""
-	for i, id := range ids {
-		if i > 0 {
-			s += ", "
-		}
-		s += id
-	}
-	return s
-}
-
-// write appends an event and takes it into the state.
+// write appends an event, takes it into the state, and tells whoever listens.
 func (r *runner) write(event string, data any) error {
-	raw, err := r.append(event, data)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.state.apply(event, raw)
-}
-
-// append writes an event and tells whoever listens.
-func (r *runner) append(event string, data any) (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, err := r.Log.Append(event, data)
 	if err != nil {
 		r.broken = err
-		return nil, err
+		return err
+	}
+	if err := r.state.apply(event, json.RawMessage(e.Data)); err != nil {
+		return err
 	}
 	if r.Emit == nil {
-		return e.Data, nil
+		return nil
 	}
-	return e.Data, r.Emit(e)
-}
-
-// finish writes the result of a call.
-func (r *runner) finish(res *wire.Result) error {
-	if err := r.write(evToolResult, res); err != nil {
-		return err
-	}
-	return r.Log.Sync()
-}
-
-// journal is the gate's view of the run.
-type journal struct{ r *runner }
-
-// Started writes the intent.
-func (j journal) Started(id, tool string, input json.RawMessage) error {
-	if err := j.r.write(evToolCall, toolCall{id, tool, input}); err != nil {
-		return err
-	}
-	return j.r.Log.Sync()
-}
-
-// unbegun reports whether a call was interrupted while it waited to run.
-func (r *runner) unbegun(res *wire.Result) bool {
-	if res.Error == nil || res.Error.Exit != fail.ExitInterrupted {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c := r.state.call(res.ID)
-	return c != nil && !c.started
-}
-
-// Ended writes the result, or the request if the call waits for a person. What a
-// call came to when the run was interrupted is written like any other result.
-func (j journal) Ended(res *wire.Result) error {
-	if res.Status != wire.StatusPending {
-		if j.r.unbegun(res) {
-			return nil // interrupted before it ran: it is still to be done
-		}
-		return j.r.finish(res)
-	}
-	j.r.mu.Lock()
-	j.r.pending = append(j.r.pending, res.ApprovalID)
-	j.r.mu.Unlock()
-	return j.r.write(evApproval, approvalEvent{ID: res.ApprovalID, CallID: res.ID, Tool: res.Tool, State: wire.ApprovalPending})
+	return r.Emit(e)
 }

@@ -23,22 +23,16 @@ func (r *run) request() wire.Approval {
 	return a
 }
 
-// ask settles a call that needs a person. again says that it was answered while
-// it waited and has to be judged anew.
-func (r *run) ask(ctx context.Context) (res *wire.Result, again bool, err error) {
-	if err := r.claim(); err != nil {
-		return nil, false, err
-	}
+// ask settles a call that needs a person, and waits for one until waiting ends.
+// again says that it was answered meanwhile and has to be judged anew.
+func (r *run) ask(ctx, waiting context.Context) (res *wire.Result, again bool, err error) {
 	a, _, err := r.gate.Approvals.Find(r.hash)
 	if err != nil {
 		return nil, false, err
 	}
-	if a != nil && a.State == wire.ApprovalAllowed {
-		res, err := r.spend(ctx, a)
+	if a != nil && a.State != wire.ApprovalPending {
+		res, err := r.answered(ctx, a)
 		return res, false, err
-	}
-	if a != nil && a.State == wire.ApprovalDenied {
-		return nil, false, r.refused(a)
 	}
 	q := r.request()
 	q.ActionHash = r.hash
@@ -50,7 +44,6 @@ func (r *run) ask(ctx context.Context) (res *wire.Result, again bool, err error)
 		return nil, true, nil // answered this moment
 	}
 	r.approval = a
-	r.decision.ApprovalRequired = true
 	if err := r.record(wire.Decider{Kind: "rule"}, true); err != nil {
 		return nil, false, err
 	}
@@ -61,13 +54,22 @@ func (r *run) ask(ctx context.Context) (res *wire.Result, again bool, err error)
 		if r.gate.Parked != nil {
 			r.gate.Parked(a)
 		}
-		if again, err := r.await(ctx, a); again || err != nil {
+		if again, err := r.await(ctx, waiting, a); again || err != nil {
 			return nil, again, err
 		}
 	}
-	pending := failed(fail.Pending("%s needs approval %s", r.call.Tool, a.ID).WithHint("kx approve allow %s", a.ID))
-	pending.ApprovalID = a.ID
-	return pending, false, nil
+	return nil, false, fail.Pending("%s needs approval %s", r.call.Tool, a.ID).WithHint("kx approve allow %s", a.ID)
+}
+
+// answered goes on with a call whose request has an answer that counts.
+func (r *run) answered(ctx context.Context, a *wire.Approval) (*wire.Result, error) {
+	switch a.State {
+	case wire.ApprovalAllowed:
+		return r.spend(ctx, a)
+	case wire.ApprovalSpent:
+		return r.unknown(a)
+	}
+	return nil, r.refused(a)
 }
 
 // claim checks an approval that the call brings along: it must be for exactly
@@ -105,19 +107,21 @@ func (r *run) recordRequest(a *wire.Approval) error {
 
 // await waits for an answer. That nobody answers in time is no failure: the
 // request stays.
-func (r *run) await(ctx context.Context, a *wire.Approval) (again bool, err error) {
-	waiting, cancel := context.WithTimeout(ctx, r.gate.Wait)
-	defer cancel()
+func (r *run) await(ctx, waiting context.Context, a *wire.Approval) (again bool, err error) {
 	err = r.gate.Await(waiting, a.ID)
 	switch {
-	case err == nil:
-		return true, nil
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		return false, nil
+	case err != nil:
+		return false, err
 	}
-	return false, err
+	now, err := r.gate.Approvals.Get(a.ID)
+	if err == nil && now.State == wire.ApprovalCancelled {
+		err = fail.Conflict("cancelled", "request %s was cancelled", a.ID).WithHint("kx approve show %s", a.ID)
+	}
+	return err == nil && now.State != wire.ApprovalPending, err
 }
 
 // refused records that a person said no.
@@ -152,9 +156,19 @@ func (r *run) spend(ctx context.Context, a *wire.Approval) (*wire.Result, error)
 	r.approval = a
 	r.decision.Decision, r.decision.ApprovalRequired = wire.Allow, false
 	r.decision.Reason = "allowed by a person"
-	res, err := r.act(ctx, human(a))
-	if res != nil {
-		res.ApprovalID = a.ID
+	return r.act(ctx, human(a))
+}
+
+// unknown is for a call of a run whose approval was used up by a process that
+// then died: whether the call ran is not known. It is not asked for again and
+// does not run; the model is told to look.
+func (r *run) unknown(a *wire.Approval) (*wire.Result, error) {
+	r.approval = a
+	if err := r.outcome(wire.StatusUnknown, 0, 0); err != nil {
+		return nil, err
 	}
-	return res, err
+	res := failed(fail.Failed("unknown", "nobody knows whether this call ran: kx ended when approval %s had just been used; look before you call it again", a.ID).
+		WithHint("kx approve show %s", a.ID))
+	res.Status = wire.StatusUnknown
+	return res, nil
 }

@@ -10,7 +10,6 @@ package gate
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -86,9 +85,11 @@ func (b *Batch) MaxInput() int { return int(b.judge.Config.Limits.MaxInputBytes)
 // run is one call on its way through the gate.
 type run struct {
 	*Batch
-	call     wire.Call
+	judge    *judge.Judge // of this call, see judge.Once
+	call     wire.Call    // its input is as the caller wrote it, with defaults
 	tool     *tool.Tool
 	decision *wire.Decision
+	input    json.RawMessage // with canonical paths, as the tool gets it
 	action   json.RawMessage // the input as it is hashed
 	hash     string
 	approval *wire.Approval
@@ -105,15 +106,12 @@ func (b *Batch) Do(ctx context.Context, call wire.Call) *wire.Result {
 	if err != nil {
 		res = failed(err)
 	}
-	res.Type, res.V, res.ID, res.Tool, res.Extra = "result", wire.Version, call.ID, call.Tool, call.Extra
-	if res.Decision == nil {
-		res.Decision = r.decision
-	}
+	r.label(res)
 	res.DurationMS = b.gate.Now().Sub(start).Milliseconds()
 	if err := b.gate.Journal.Ended(res); err != nil {
 		// The call has run and can't be taken back; that its record is
 		// incomplete must be seen.
-		res.Error = fail.Failed("not_recorded", "the call ended, but its session could not be written: %v", err).Wire()
+		notRecorded(res, "its session", err)
 	}
 	return res
 }
@@ -123,41 +121,43 @@ func (r *run) do(ctx context.Context) (*wire.Result, error) {
 	if err := r.resolve(); err != nil {
 		return nil, err
 	}
-	if err := r.decide(); err != nil {
-		return nil, err
-	}
+	waiting, cancel := context.WithTimeout(ctx, r.gate.Wait)
+	defer cancel()
 	for {
-		switch r.decision.Decision {
-		case wire.Deny:
+		if err := r.decide(); err != nil {
+			return nil, err
+		}
+		if r.decision.Decision == wire.Deny {
 			return nil, r.deny()
-		case wire.Allow:
-			if r.tool == nil {
-				return nil, r.missing()
-			}
-			return r.act(ctx, decidedBy(r.decision))
 		}
 		if r.tool == nil {
-			return nil, r.missing()
+			return nil, fail.Unavailable("tool_missing", "the tool %s is not available here", r.call.Tool).WithHint("kx tool list --all")
 		}
-		res, again, err := r.ask(ctx)
+		if err := r.claim(); err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if r.decision.Decision == wire.Allow {
+			return r.act(ctx, decidedBy(r.decision))
+		}
+		res, again, err := r.ask(ctx, waiting)
 		if !again {
 			return res, err
 		}
 		// Somebody answered while the call waited: it is judged anew.
-		if err := r.decide(); err != nil {
-			return nil, err
-		}
 	}
 }
 
-// resolve finds the tool, checks the input, and makes its paths canonical.
+// resolve finds the tool and checks the input.
 func (r *run) resolve() error {
 	name := r.call.Tool
 	_, known := catalogue.Lookup(name)
-	if !known || !r.judge.Scope.Sees(name) {
-		err := fail.NotFound("no_such_tool", "there is no tool %q", name).WithHint("kx tool list")
-		if near := catalogue.Suggest(name); !known && near != "" && r.judge.Scope.Sees(near) {
-			err = fail.NotFound("no_such_tool", "there is no tool %q; did you mean %s?", name, near).WithHint("kx tool show %s", near)
+	if !known || !r.Batch.judge.Scope.Sees(name) {
+		err := fail.NotFound("no_such_tool", "there is no tool %.80q", name).WithHint("kx tool list")
+		if near := catalogue.Suggest(name); !known && near != "" && r.Batch.judge.Scope.Sees(near) {
+			err = fail.NotFound("no_such_tool", "there is no tool %.80q; did you mean %s?", name, near).WithHint("kx tool show %s", near)
 		}
 		return err
 	}
@@ -165,41 +165,44 @@ func (r *run) resolve() error {
 		return err
 	}
 	if r.tool = r.gate.Tools.Get(name); r.tool == nil {
-		r.action = r.call.Input
 		return nil
 	}
-	input, err := r.tool.Check(r.call.Input)
-	if err != nil {
-		return err
-	}
-	if r.call.Input, err = r.judge.Canonical(name, input); err != nil {
-		return err
-	}
-	r.action, err = judge.Action(name, r.call.Input)
+	var err error
+	r.call.Input, err = r.tool.Check(r.call.Input)
 	return err
 }
 
 // noSandbox is why a command needs a person: nothing but the rules holds it.
 const noSandbox = "commands run without a sandbox on this machine"
 
-// decide judges the call.
+// decide judges the call: its paths as they are written and as they lead, of
+// which the latter are what the tool gets.
 func (r *run) decide() error {
+	r.judge = r.Batch.judge.Once()
 	m, err := r.judge.Narrow(r.call.Mode)
 	if err != nil {
 		return err
 	}
+	r.input, r.action = r.call.Input, r.call.Input
+	if r.tool != nil {
+		if r.input, err = r.judge.Canonical(r.call.Tool, r.call.Input); err != nil {
+			return err
+		}
+		if r.action, err = judge.Action(r.call.Tool, r.input); err != nil {
+			return err
+		}
+	}
 	d := r.judge.Explain(r.call.Tool, r.call.Input, m, r.tool != nil)
 	d.ID, d.HookPolicy = r.call.ID, hooksNone
+	r.decision = d
 	if r.call.Tool == "bash" {
 		if err := r.limit.Profile("bash", "network_enabled"); err != nil {
-			r.decision = d
 			return err
 		}
 		if !r.judge.Config.Experimental.UnsandboxedBash {
 			judge.Raise(d, noSandbox)
 		}
 	}
-	r.decision = d
 	a := r.request()
 	r.hash, err = approval.ActionHash(&a)
 	return err
@@ -219,17 +222,14 @@ func decidedBy(d *wire.Decision) wire.Decider {
 	return wire.Decider{Kind: "rule"}
 }
 
-func (r *run) missing() error {
-	return fail.Unavailable("tool_missing", "the tool %s is not available here", r.call.Tool).WithHint("kx tool list --all")
-}
-
 // deny records that a call was refused.
 func (r *run) deny() error {
-	if err := r.record(decidedBy(r.decision), false); err != nil {
+	by := decidedBy(r.decision)
+	if err := r.record(by, false); err != nil {
 		return err
 	}
 	why := r.decision.Reason
-	if r.decision.Decision != r.decision.BaseDecision && r.decision.ModeEffect != "" {
+	if by.Kind == "mode" {
 		why = "mode " + r.decision.EffectiveMode + " does not allow it"
 	}
 	return fail.Denied("denied", "%s is denied: %s", r.call.Tool, why).WithHint("kx policy check --tool %s", r.call.Tool)
@@ -270,34 +270,29 @@ func (r *run) act(ctx context.Context, by wire.Decider) (*wire.Result, error) {
 	if err := r.record(by, true); err != nil {
 		return nil, err
 	}
-	if err := r.gate.Journal.Started(r.call.ID, r.call.Tool, r.call.Input); err != nil {
+	if err := r.gate.Journal.Started(r.call.ID, r.call.Tool, r.input); err != nil {
 		return nil, err
 	}
 	start := r.gate.Now()
 	res := r.invoke(ctx)
-	outBytes, envelope := sizes(res)
-	if err := r.limit.Leave(r.call.Tool, outBytes, envelope); err != nil {
+	outBytes, envelope, err := r.sizes(res)
+	if err == nil {
+		err = r.limit.Leave(r.call.Tool, outBytes, envelope)
+	}
+	if err != nil {
 		res = failed(err)
 	}
-	_, err := r.gate.Audit.Append(audit.Outcome{
-		Type: audit.TypeOutcome, V: wire.Version, CallID: r.call.ID, Status: res.Status,
-		Bytes: int64(outBytes), DurationMS: r.gate.Now().Sub(start).Milliseconds(),
-	}, false)
-	if err != nil && res.Error == nil {
-		res.Error = fail.Failed("not_recorded", "the call ended, but its outcome could not be written: %v", err).Wire()
+	if err := r.outcome(res.Status, outBytes, r.gate.Now().Sub(start)); err != nil {
+		notRecorded(res, "its outcome", err)
 	}
 	return res, nil
 }
 
-// sizes returns the bytes of the output and of the whole result as JSON.
-func sizes(res *wire.Result) (output, envelope int) {
-	if raw, err := wire.Marshal(res.Output); err == nil && res.Output != nil {
-		output = len(raw)
-	}
-	if raw, err := wire.Marshal(res); err == nil {
-		envelope = len(raw)
-	}
-	return output, envelope
+func (r *run) outcome(status wire.Status, bytes int, took time.Duration) error {
+	_, err := r.gate.Audit.Append(audit.Outcome{
+		Type: audit.TypeOutcome, V: wire.Version, CallID: r.call.ID, Status: status, Bytes: int64(bytes), DurationMS: took.Milliseconds(),
+	}, false)
+	return err
 }
 
 // invoke runs the tool's handler within its time.
@@ -311,9 +306,9 @@ func (r *run) invoke(ctx context.Context) (res *wire.Result) {
 	}()
 	env := &tool.Env{
 		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Home: r.gate.Home,
-		MayRead: r.judge.MayRead(r.call.Tool, r.decision),
+		MayRead: r.Batch.judge.MayRead(r.call.Tool, r.decision),
 	}
-	out, err := r.tool.Run(ctx, env, r.call.Input)
+	out, err := r.tool.Run(ctx, env, r.input)
 	if err == nil {
 		return &wire.Result{Status: wire.StatusOK, Output: out}
 	}
@@ -322,36 +317,4 @@ func (r *run) invoke(ctx context.Context) (res *wire.Result) {
 		res.Output = out
 	}
 	return res
-}
-
-// statuses maps the exit status of a failure to that of a result.
-var statuses = map[int]wire.Status{
-	fail.ExitDenied: wire.StatusDenied, fail.ExitPending: wire.StatusPending, fail.ExitUnavailable: wire.StatusUnavailable,
-	fail.ExitLimit: wire.StatusLimit, fail.ExitConflict: wire.StatusConflict, fail.ExitNotFound: wire.StatusNotFound,
-	fail.ExitTimeout: wire.StatusTimeout,
-}
-
-// failed turns a failure into a result. A model sees its message as text.
-func failed(err error) *wire.Result {
-	e := fail.As(err)
-	res := &wire.Result{Status: wire.StatusError, Error: e.Wire(), Output: wire.Output{"text": e.Msg}}
-	if s, ok := statuses[e.Exit]; ok {
-		res.Status = s
-	}
-	var over *limit.Exceeded
-	if errors.As(err, &over) {
-		res.Output = over.Output()
-	}
-	return res
-}
-
-// Exit is the exit status of a result.
-func Exit(r *wire.Result) int {
-	switch {
-	case r.Error != nil:
-		return r.Error.Exit
-	case r.Status == wire.StatusOK:
-		return fail.ExitOK
-	}
-	return fail.ExitFailed
 }

@@ -1,38 +1,48 @@
 package model
 
 import (
-	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/lines"
+	"github.com/kxtools/kx/internal/base/proc"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
 const (
-	// maxTurn is the longest answer of a program, in bytes.
+	// maxTurn is the longest answer of a program, in bytes: an input of a
+	// call may have as much.
 	maxTurn = 16 << 20
-	// grace is how long a program may take to end when its input is closed.
+	// grace is how long a program may take to end when its input is closed,
+	// or to say its last words when its output is.
 	grace = 800 * time.Millisecond
-	// tailSize is how much of what a program complains about is kept.
+	// tailSize is how much of what a program complains about is kept: what
+	// fits on a screen.
 	tailSize = 2 << 10
 )
 
 // Exec is a model that is a program: it reads a request a line from its standard
 // input and writes a turn a line to its standard output. It runs once for the
-// whole run.
+// whole run, in a session of its own without a terminal.
 type Exec struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
-	lines  chan answer
+	out    *os.File
 	stderr *tail
-	done   chan struct{}
+	end    func() (left []int)
+
+	answers chan answer
+	quit    chan struct{} // closed when nobody wants answers any more
+	exited  chan struct{} // closed when the program itself has ended
+	ended   error         // how it ended
 }
 
 type answer struct {
@@ -44,39 +54,52 @@ type answer struct {
 func StartExec(command, dir string, env []string) (*Exec, error) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
-		return nil, fail.Unavailable("no_shell", "there is no sh to start the model with")
+		return nil, fail.Unavailable("no_shell", "there is no sh to start the model with").WithHint("kx doctor")
 	}
-	m := &Exec{lines: make(chan answer), stderr: &tail{}, done: make(chan struct{})}
-	m.cmd = exec.Command(sh, "-c", command)
-	m.cmd.Dir, m.cmd.Env, m.cmd.Stderr = dir, env, m.stderr
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that all of it can be ended
-	m.cmd.WaitDelay = grace
+	m := &Exec{
+		cmd: exec.Command(sh, "-c", command), stderr: &tail{},
+		answers: make(chan answer), quit: make(chan struct{}), exited: make(chan struct{}),
+	}
+	m.cmd.Dir, m.cmd.Env, m.cmd.Stderr = dir, append([]string{}, env...), m.stderr
+	m.cmd.WaitDelay = grace // for what is left of it and holds the stderr
 	if m.in, err = m.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	out, err := m.cmd.StdoutPipe()
+	// A pipe of ours: that of os/exec is closed when the program ends, which
+	// may be before its last answer is read.
+	out, theirs, err := os.Pipe()
 	if err != nil {
+		m.in.Close()
 		return nil, err
 	}
-	if err := m.cmd.Start(); err != nil {
+	m.out, m.cmd.Stdout = out, theirs
+	m.end, err = proc.Start(m.cmd)
+	theirs.Close()
+	if err != nil {
+		out.Close()
 		return nil, fail.Unavailable("model_failed", "the model can't be started: %v", err).Because(err)
 	}
-	go m.read(out)
+	go m.read()
+	go func() {
+		m.ended = m.cmd.Wait()
+		close(m.exited)
+	}()
 	return m, nil
 }
 
-func (m *Exec) read(out io.Reader) {
-	defer close(m.done)
-	s := bufio.NewScanner(out)
-	s.Buffer(make([]byte, 64<<10), maxTurn)
-	for s.Scan() {
-		m.lines <- answer{raw: append([]byte{}, s.Bytes()...)}
+// read hands over what the program prints until it ends.
+func (m *Exec) read() {
+	for r := lines.New(m.out, maxTurn); ; {
+		raw, _, err := r.Next()
+		select {
+		case m.answers <- answer{raw, err}:
+		case <-m.quit:
+			return
+		}
+		if err != nil && fail.Exit(err) != fail.ExitLimit {
+			return
+		}
 	}
-	err := s.Err()
-	if err == nil {
-		err = io.EOF
-	}
-	m.lines <- answer{err: err}
 }
 
 // Turn sends the request and waits for the turn.
@@ -91,55 +114,61 @@ func (m *Exec) Turn(ctx context.Context, r *Request) (*Turn, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case a := <-m.lines:
-		if a.err != nil {
-			return nil, m.broken(a.err)
+	case <-m.quit:
+		return nil, m.broken()
+	case a := <-m.answers:
+		switch {
+		case fail.Exit(a.err) == fail.ExitLimit:
+			return nil, fail.Failed("model_broken", "the model's answer has more than %d MiB", maxTurn>>20)
+		case a.err != nil:
+			close(m.quit)
+			return nil, m.broken()
 		}
 		l, err := parseLine(a.raw)
 		if err != nil {
-			return nil, fail.Failed("model_broken", "the model's answer is not a turn: %v", err).WithHint("man kx-json")
+			return nil, fail.Failed("model_broken", "the model's answer is not a turn: %v: %s", err, short(string(a.raw))).WithHint("man kx-json")
 		}
-		return &l.Turn, nil
+		return l.play(ctx, r)
 	}
 }
 
-func (m *Exec) broken(err error) error {
-	text := "the model ended"
-	if !errors.Is(err, io.EOF) {
-		text = "the model's answer can't be read: " + err.Error()
+// broken says how the program ended, in its own words where it has some.
+func (m *Exec) broken() error {
+	how := "closed its output"
+	select {
+	case <-m.exited:
+		how = "ended"
+		var exit *exec.ExitError
+		if errors.As(m.ended, &exit) {
+			how = fmt.Sprintf("ended (%v)", exit)
+		}
+	case <-time.After(grace):
 	}
 	if said := m.stderr.String(); said != "" {
-		text += ": " + said
+		how += ": " + said
 	}
-	return fail.Failed("model_ended", "%s", text)
+	return fail.Failed("model_ended", "the model %s", how)
 }
 
 // Close ends the program and everything that it started.
 func (m *Exec) Close() error {
 	m.in.Close()
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		for {
-			select {
-			case <-m.lines:
-			case <-m.done:
-				return
-			}
-		}
-	}()
 	select {
-	case <-m.done:
+	case <-m.exited:
 	case <-time.After(grace):
 	}
-	syscall.Kill(-m.cmd.Process.Pid, syscall.SIGKILL)
-	err := m.cmd.Wait()
-	<-drained
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return nil
+	left := m.end()
+	m.out.Close()
+	select {
+	case <-m.quit:
+	default:
+		close(m.quit)
 	}
-	return err
+	if len(left) > 0 {
+		return fail.Failed("model_left", "processes of the model can't be ended: %v", left)
+	}
+	<-m.exited
+	return nil
 }
 
 // tail keeps the end of what is written to it.
@@ -153,13 +182,20 @@ func (t *tail) Write(p []byte) (int, error) {
 	defer t.mu.Unlock()
 	t.buf = append(t.buf, p...)
 	if n := len(t.buf) - tailSize; n > 0 {
-		t.buf = t.buf[n:]
+		t.buf = append([]byte{}, t.buf[n:]...)
 	}
 	return len(p), nil
 }
 
+// String returns it on one line, for a message.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.buf), "\uFFFD"))
+	var said []string
+	for _, l := range strings.Split(strings.ToValidUTF8(string(t.buf), "\uFFFD"), "\n") {
+		if l = strings.TrimSpace(l); l != "" {
+			said = append(said, l)
+		}
+	}
+	return strings.Join(said, "; ")
 }

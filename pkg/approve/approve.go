@@ -6,9 +6,14 @@
 //	pending, err := c.List(ctx)
 //
 // The approver key proves the right to answer; with the host key a client may
-// only look and wait. Both lie in the state directory (kx config path state),
-// which also says where the socket is (kx config path runtime). Errors are
-// *Error with the code and exit status that kx itself would give.
+// only look and wait. Both lie in the state directory (kx config path state) as
+// hexadecimal digits; the socket is approve.sock in the runtime directory (kx
+// config path runtime), and the state directory's approvals/host.lock names it
+// where it lies elsewhere. The host runs while somebody needs it; kx approve allow,
+// deny and wait start it.
+//
+// Errors are *Error with the code and exit status that kx itself would give,
+// ErrNoHost and ErrClosed where there is no host, and those of the context.
 package approve
 
 import (
@@ -21,13 +26,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/kxtools/kx/pkg/wire"
 )
 
-// maxLine is the longest line that either side sends, in bytes.
+// maxLine is the longest line that either side sends, with its end, in bytes.
 const maxLine = 1 << 20
 
 // dialTime bounds the handshake.
@@ -37,6 +44,9 @@ const dialTime = 5 * time.Second
 type Error wire.Error
 
 func (e *Error) Error() string { return e.Message }
+
+// ErrNoHost says that no host listens on the socket.
+var ErrNoHost = errors.New("no approval host is running")
 
 // ErrClosed says that the host went away. What was decided before is in the
 // state directory.
@@ -57,20 +67,18 @@ type Options struct {
 type Client struct {
 	Version string // of the host
 
-	conn net.Conn
+	conn    net.Conn
+	writing sync.Mutex
+	ended   chan struct{} // closed when nothing more can come
+
 	mu   sync.Mutex
 	next int64
-	open map[int64]chan answer
-	err  error
+	open map[int64]*inbox
+	err  error // why nothing more will come
 }
 
-type answer struct {
-	ID     int64           `json:"id"`
-	Result json.RawMessage `json:"result"`
-	Error  *wire.Error     `json:"error"`
-}
-
-// Dial connects and proves the key.
+// Dial connects and offers the key. A host that refuses the key says so in answer
+// to the first request.
 func Dial(ctx context.Context, o Options) (*Client, error) {
 	dial := o.Dial
 	if dial == nil {
@@ -79,14 +87,22 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 		}
 	}
 	conn, err := dial(ctx, o.Socket)
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
+	case err != nil:
 		return nil, err
 	}
-	c := &Client{conn: conn, open: map[int64]chan answer{}}
+	c := &Client{conn: conn, ended: make(chan struct{}), open: map[int64]*inbox{}}
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 4096), maxLine)
 	conn.SetDeadline(time.Now().Add(dialTime))
-	if err := c.greet(lines, o); err != nil {
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
+	err = c.greet(lines, o)
+	if !stop() {
+		err = ctx.Err()
+	}
+	if err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -95,11 +111,15 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	return c, nil
 }
 
+// greet reads what the host says of itself and answers its nonce.
 func (c *Client) greet(lines *bufio.Scanner, o Options) error {
 	if !lines.Scan() {
-		return ErrClosed
+		return gone(lines.Err())
 	}
-	var hello struct{ Type, Version, Nonce string }
+	var hello struct {
+		Type, Version, Nonce string
+		V                    int
+	}
 	if err := json.Unmarshal(lines.Bytes(), &hello); err != nil || hello.Type != "hello" {
 		return fmt.Errorf("%s is not the socket of an approval host", o.Socket)
 	}
@@ -110,98 +130,27 @@ func (c *Client) greet(lines *bufio.Scanner, o Options) error {
 	c.Version = hello.Version
 	h := hmac.New(sha256.New, o.Key)
 	h.Write(nonce)
-	return c.send(map[string]any{"type": "auth", "v": wire.Version, "key": o.KeyName, "mac": hex.EncodeToString(h.Sum(nil))})
-}
-
-func (c *Client) send(v any) error {
-	raw, err := wire.Marshal(v)
+	line, err := encode(map[string]any{"type": "auth", "v": wire.Version, "key": o.KeyName, "mac": hex.EncodeToString(h.Sum(nil))})
 	if err != nil {
 		return err
 	}
-	if len(raw) >= maxLine {
-		return fmt.Errorf("the request has more than %d bytes", maxLine)
+	if err := c.write(line); err != nil {
+		return gone(err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, err = c.conn.Write(append(raw, '\n'))
-	return err
+	return nil
 }
 
-// read hands answers to those who wait for them.
-func (c *Client) read(lines *bufio.Scanner) {
-	failed := error(ErrClosed)
-	for lines.Scan() {
-		var a answer
-		if json.Unmarshal(lines.Bytes(), &a) != nil {
-			continue
-		}
-		if a.ID == 0 && a.Error != nil {
-			failed = (*Error)(a.Error) // the host refuses the connection itself
-			break
-		}
-		c.mu.Lock()
-		ch := c.open[a.ID]
-		c.mu.Unlock()
-		if ch != nil {
-			ch <- a
-		}
+// gone returns ErrNoHost if the host ended during the greeting. A scanner says nil
+// at the end of what it reads.
+func gone(err error) error {
+	if err == nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return ErrNoHost
 	}
-	c.conn.Close()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.err = failed
-	for id, ch := range c.open {
-		close(ch)
-		delete(c.open, id)
-	}
+	return err
 }
 
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
-
-// stream sends a request and calls got for each of its answers until got
-// returns false.
-func (c *Client) stream(ctx context.Context, verb string, args any, got func(json.RawMessage) (more bool, err error)) error {
-	ch := make(chan answer, 16)
-	c.mu.Lock()
-	if c.err != nil {
-		defer c.mu.Unlock()
-		return c.err
-	}
-	c.next++
-	id := c.next
-	c.open[id] = ch
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		delete(c.open, id)
-		c.mu.Unlock()
-		for len(ch) > 0 { // so that the reader is not left holding one
-			<-ch
-		}
-	}()
-	if err := c.send(map[string]any{"id": id, "verb": verb, "args": args}); err != nil {
-		return err
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case a, ok := <-ch:
-			switch {
-			case !ok:
-				c.mu.Lock()
-				defer c.mu.Unlock()
-				return c.err
-			case a.Error != nil:
-				return (*Error)(a.Error)
-			}
-			if more, err := got(a.Result); err != nil || !more {
-				return err
-			}
-		}
-	}
-}
 
 func (c *Client) one(ctx context.Context, verb string, args any) (*wire.Approval, error) {
 	var a wire.Approval

@@ -167,7 +167,7 @@ func (e *explanation) finish(m string, entry *catalogue.Entry) {
 	if v.rule != nil {
 		d.Rule, d.Scope = v.rule.Wire(), v.rule.Scope.String()
 		if d.Reason == "" {
-			d.Reason = fmt.Sprintf("%s by %s", v.rule.Decision, v.rule.Source())
+			d.Reason = RuleReason(d.Rule)
 		}
 	}
 	for _, r := range e.losers {
@@ -175,6 +175,9 @@ func (e *explanation) finish(m string, entry *catalogue.Entry) {
 	}
 	ApplyMode(d, m, entry.Plan)
 }
+
+// RuleReason is the reason of a decision where nothing but its rule gave one.
+func RuleReason(r *wire.Rule) string { return fmt.Sprintf("%s by %s", r.Decision, r.Source) }
 
 // ApplyMode sets what the mode makes of the base decision. The gate calls it
 // again when it has raised the base decision itself.

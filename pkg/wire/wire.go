@@ -172,6 +172,7 @@ type Decision struct {
 	Rule             *Rule   `json:"rule"`
 	Guard            *Guard  `json:"guard"`
 	Reason           string  `json:"reason"`
+	Hint             string  `json:"hint,omitempty"` // what may have been meant by a name that does not exist
 	ApprovalRequired bool    `json:"approval_required"`
 	HooksEvaluated   bool    `json:"hooks_evaluated"`
 	HookPolicy       string  `json:"hook_policy"`

@@ -1,7 +1,7 @@
-// Package lines reads a stream of JSON records, one a line, from somebody who may
-// send anything: lines of any length, bytes that are no text, no newline at the
-// end. A line that is too long is passed over and reported, and the next one is
-// read as if nothing had happened.
+// Package lines reads JSON from somebody who may send anything: a stream of
+// records, one a line, or one object. Lines may have any length, hold bytes that
+// are no text, lack the newline at the end. A line that is too long is passed over
+// and reported, and the next one is read as if nothing had happened.
 package lines
 
 import (
@@ -44,7 +44,7 @@ func (r *Reader) read() ([]byte, error) {
 	tooLong := false
 	for {
 		part, err := r.r.ReadSlice('\n')
-		if len(line)+len(part) > r.max {
+		if len(line)+len(bytes.TrimRight(part, "\r\n")) > r.max {
 			tooLong, line = true, nil
 		}
 		if !tooLong {
@@ -56,7 +56,7 @@ func (r *Reader) read() ([]byte, error) {
 		case err != nil && !(errors.Is(err, io.EOF) && (len(line) > 0 || tooLong)):
 			return nil, err
 		case tooLong:
-			return nil, fail.Limit("input_bytes", "a line has more than %d bytes", r.max)
+			return nil, fail.Limit("input_bytes", "it has more than %d bytes", r.max)
 		}
 		return line, nil
 	}

@@ -45,8 +45,15 @@ func Spawn(cmd *exec.Cmd) error {
 	return nil
 }
 
+// forget makes a child of Spawn one that is ended like a command's.
+func forget(pid int) {
+	spawned.Lock()
+	defer spawned.Unlock()
+	delete(spawned.since, pid)
+}
+
 // tree is everything that came from a command: all descendants of this process
-// except the children of its own session and those of Spawn, with theirs. A
+// except the children of its own session and of those of Spawn, with theirs. A
 // command can't leave: its orphans become our children, and no process can
 // join a session that it doesn't come from.
 type tree struct{ leader int }
@@ -72,9 +79,15 @@ func (t *tree) alive() []int {
 	if len(all) == 0 && unix.Kill(-t.leader, 0) == nil {
 		return []int{-t.leader} // no /proc here: the process group is what can be named
 	}
+	others := map[int]bool{session: true} // sessions that are no command's
+	for _, p := range all {
+		if spawned.since[p.pid] == p.start {
+			others[p.session] = true
+		}
+	}
 	children := map[int][]process{}
 	for _, p := range all {
-		if p.parent == self && (p.session == session || spawned.since[p.pid] == p.start) {
+		if p.parent == self && others[p.session] {
 			continue
 		}
 		children[p.parent] = append(children[p.parent], p)

@@ -15,6 +15,9 @@ func adopt() error { return nil }
 // Spawn starts cmd as a child that no command's end may touch.
 func Spawn(cmd *exec.Cmd) error { return cmd.Start() }
 
+// forget does nothing: only the group of a command is ended here.
+func forget(int) {}
+
 // tree is the process group of a command. What leaves it by setsid is not
 // found here.
 type tree struct{ leader int }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/record/session"
@@ -39,6 +40,14 @@ func open(a *app.App) (*session.Store, error) {
 
 // shared tells the session of a workspace's calls from an agent's.
 func shared(id string) bool { return strings.HasPrefix(id, "cli-") }
+
+// Over refuses to go on with a run that has ended for good.
+func Over(m session.Meta) error {
+	if m.State == session.Completed || m.State == session.Stopped {
+		return fail.Conflict("session_over", "session %s is %s", m.ID, m.State).WithHint("kx agent show %s", m.ID)
+	}
+	return nil
+}
 
 // ids proposes the sessions of agents.
 func ids(a *app.App) app.Completer {

@@ -56,12 +56,15 @@ func resume(_ context.Context, o *ResumeOptions) error {
 		return err
 	}
 	switch {
+	case o.Wait < 0:
+		return fail.Usage("--wait %s: expected a duration above 0", o.Wait)
 	case shared(m.ID):
 		return fail.Usage("session %s is no run of an agent", m.ID).WithHint("kx agent list")
-	case m.State == session.Completed, m.State == session.Stopped:
-		return fail.Conflict("session_over", "session %s is %s", m.ID, m.State).WithHint("kx agent show %s", m.ID)
 	case store.Running(m.ID):
 		return fail.Conflict("session_running", "session %s is running (pid %d)", m.ID, store.PID(m.ID)).WithHint("kx agent show %s", m.ID)
+	}
+	if err := Over(m); err != nil {
+		return err
 	}
 	return o.Become(o.App, &Spec{Resume: m.ID, Wait: o.Wait})
 }

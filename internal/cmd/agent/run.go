@@ -6,14 +6,17 @@ import (
 	"io"
 	"os"
 	"time"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/base/lines"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate/scope"
+	"github.com/kxtools/kx/internal/model"
 	"github.com/kxtools/kx/internal/record/session"
 )
 
@@ -81,7 +84,7 @@ const (
 	maxScript = 16 << 20
 )
 
-func start(_ context.Context, o *RunOptions) error {
+func start(ctx context.Context, o *RunOptions) error {
 	switch {
 	case o.Script == "" && o.Exec == "":
 		return fail.Unavailable("no_model", "no model is given").WithHint("kx agent run --exec ./model")
@@ -89,14 +92,15 @@ func start(_ context.Context, o *RunOptions) error {
 		return fail.Usage("--script and --exec are two models; give one").WithHint("kx agent run --help")
 	case o.MaxTurns < 0:
 		return fail.Usage("--max-turns %d: expected a number above 0", o.MaxTurns)
+	case o.Wait < 0:
+		return fail.Usage("--wait %s: expected a duration above 0", o.Wait)
 	}
 	if o.NewSession != "" {
 		if err := session.CheckID(o.NewSession); err != nil {
 			return err
 		}
 	}
-	spec := &Spec{ID: o.NewSession, Prompt: o.Prompt, Wait: o.Wait, MaxTurns: o.MaxTurns}
-	spec.Setup = Setup{Exec: o.Exec, MaxTurns: o.MaxTurns}
+	spec := &Spec{ID: o.NewSession, Wait: o.Wait, Setup: Setup{Prompt: o.Prompt, Exec: o.Exec, MaxTurns: o.MaxTurns}}
 	var err error
 	if spec.Setup.Scope, err = o.Scope(o.Capabilities); err != nil {
 		return err
@@ -109,20 +113,26 @@ func start(_ context.Context, o *RunOptions) error {
 		if err != nil {
 			return fail.Usage("%s can't be read: %v", o.Script, fsx.Reason(err))
 		}
+		if _, err := model.ParseScript(data, o.Script); err != nil {
+			return err
+		}
 		spec.Setup.Script = string(data)
 	}
 	if o.Prompt == "-" {
-		raw, err := io.ReadAll(io.LimitReader(o.App.IO.In, maxPrompt+1))
+		raw, err := io.ReadAll(io.LimitReader(o.App.IO.Input(ctx), maxPrompt+1))
 		if err != nil {
-			return fail.Failed("stdin", "the standard input can't be read: %v", err)
+			return lines.Broken(err)
 		}
 		if len(raw) > maxPrompt {
 			return fail.Limit("prompt_bytes", "the prompt has more than %d bytes", maxPrompt)
 		}
-		spec.Prompt = string(raw)
+		spec.Setup.Prompt = string(raw)
 	}
-	if spec.Prompt == "" && o.Script == "" {
+	switch {
+	case spec.Setup.Prompt == "" && o.Script == "":
 		return fail.Usage("there is no prompt").WithHint(`kx agent run "what to do" --exec ./model`)
+	case !utf8.ValidString(spec.Setup.Prompt):
+		return fail.Usage("the prompt is not valid UTF-8")
 	}
 	return o.Become(o.App, spec)
 }

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/kxtools/kx/internal/base/fail"
-	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
@@ -24,19 +23,17 @@ import (
 // the environment, where others could read it.
 type Spec struct {
 	Globals app.Globals `json:"globals"`
-	Format  out.Format  `json:"format"`
 
-	Resume   string        `json:"resume,omitempty"` // a session to go on with
-	ID       string        `json:"id,omitempty"`     // of a new session, "" to choose one
-	Prompt   string        `json:"prompt,omitempty"`
-	Wait     time.Duration `json:"wait,omitempty"`
-	MaxTurns int           `json:"max_turns,omitempty"`
-	Setup    Setup         `json:"setup"`
+	Resume string        `json:"resume,omitempty"` // a session to go on with
+	ID     string        `json:"id,omitempty"`     // of a new session, "" to choose one
+	Wait   time.Duration `json:"wait,omitempty"`
+	Setup  Setup         `json:"setup"` // of a new session
 }
 
-// Setup is what a session keeps to go on later: its model, and the bounds that
-// it was given.
+// Setup is what a session keeps to go on later: its task, its model, and the
+// bounds that it was given.
 type Setup struct {
+	Prompt   string      `json:"prompt,omitempty"`
 	Script   string      `json:"script,omitempty"` // the text of the script
 	Exec     string      `json:"exec,omitempty"`   // the command line of the model
 	MaxTurns int         `json:"max_turns,omitempty"`
@@ -45,7 +42,16 @@ type Setup struct {
 	Scope    scope.Scope `json:"scope"`
 }
 
-// maxSpec bounds what kxd reads: a prompt and a script.
+// Model names the kind of model.
+func (s *Setup) Model() string {
+	if s.Script != "" {
+		return "script"
+	}
+	return "exec"
+}
+
+// maxSpec bounds what kxd reads, and what a session keeps: a prompt and a script,
+// in JSON.
 const maxSpec = 64 << 20
 
 // become turns this process into kxd agent with the given spec.
@@ -59,6 +65,9 @@ func become(a *app.App, spec *Spec) error {
 	raw, err := wire.Marshal(spec)
 	if err != nil {
 		return err
+	}
+	if len(raw) > maxSpec {
+		return fail.Limit("run_bytes", "the prompt and the script take %d bytes, more than %d", len(raw), maxSpec)
 	}
 	f, err := os.CreateTemp("", "kx-agent-")
 	if err != nil {

@@ -63,11 +63,11 @@ func stop(ctx context.Context, o *StopOptions) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case shared(m.ID):
+	if shared(m.ID) {
 		return fail.Usage("session %s is no run of an agent", m.ID).WithHint("kx agent list")
-	case m.State == session.Completed, m.State == session.Stopped:
-		return fail.Conflict("session_over", "session %s is %s", m.ID, m.State)
+	}
+	if err := Over(m); err != nil {
+		return err
 	}
 	pid := 0
 	if store.Running(m.ID) {
@@ -81,6 +81,12 @@ func stop(ctx context.Context, o *StopOptions) error {
 		return err
 	}
 	defer w.Close()
+	if m, err = store.Meta(m.ID); err != nil {
+		return err
+	}
+	if err := Over(m); err != nil { // it got to its end by itself
+		return err
+	}
 	uid := os.Getuid()
 	by := wire.Decider{Kind: "human", PID: os.Getpid(), UID: &uid}
 	cancelled, err := approval.New(st, o.App.Now).Cancel(m.ID, by)
@@ -88,9 +94,6 @@ func stop(ctx context.Context, o *StopOptions) error {
 		return err
 	}
 	if _, err := w.Append("done", map[string]any{"state": session.Stopped, "exit": fail.ExitTerminated}); err != nil {
-		return err
-	}
-	if m, err = store.Meta(m.ID); err != nil {
 		return err
 	}
 	m.State, m.Pending = session.Stopped, []string{}
@@ -114,6 +117,7 @@ func end(ctx context.Context, store *session.Store, id string, pid int) error {
 		if err := syscall.Kill(pid, sig); err != nil && err != syscall.ESRCH {
 			return fail.Failed("kill", "process %d can't be ended: %v", pid, err).Because(err)
 		}
+		_ = syscall.Kill(pid, syscall.SIGCONT) // a stopped process would not hear of the TERM
 		for deadline := time.Now().Add(stopTime); time.Now().Before(deadline); time.Sleep(stopPoll) {
 			if !store.Running(id) {
 				return nil

@@ -90,9 +90,10 @@ func (s sanitized) Write(b []byte) (int, error) {
 }
 
 // Note tells a person what goes on, on the standard error. It is no log: with -q,
-// and where nobody reads along, nothing is said.
+// and where only a program reads along, nothing is said.
 func (a *App) Note(format string, args ...any) {
-	if !a.Globals.Quiet && a.IO.ErrTTY {
+	person := a.IO.ErrTTY || !a.Globals.Output.Resolve(a.IO.OutTTY).Data()
+	if !a.Globals.Quiet && person {
 		fmt.Fprintln(a.IO.Err, term.Line(fmt.Sprintf(format, args...)))
 	}
 }

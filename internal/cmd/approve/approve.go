@@ -3,11 +3,15 @@ package approve
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/record/approval"
@@ -42,25 +46,62 @@ func open(a *app.App) (*approval.Store, error) {
 	return approval.New(st, a.Now), nil
 }
 
-// print shows one request.
+// print shows one request: what it would do, where, for whom and why, and how
+// it was answered or can be.
 func print(a *app.App, r *wire.Approval) error {
 	return a.Printer().Record(r, func(t *out.Text) {
-		t.Printf("%s  %s  %s  %s\n", t.Paint(out.Bold, r.ID), r.State, r.Tool, age(a.Now(), r.CreatedAt))
-		for _, l := range [][2]string{
-			{"session", r.Session}, {"caller", r.Caller}, {"in", r.Cwd}, {"why", r.Reason}, {"note", r.Note}, {"preview", r.Preview},
-		} {
+		t.Printf("%s  %s  %s  %s ago\n", t.Paint(out.Bold, r.ID), r.State, r.Tool, age(a.Now(), r.CreatedAt))
+		lines := append(fields(r.Input), [][2]string{
+			{"in", r.Cwd}, {"session", r.Session}, {"caller", r.Caller}, {"why", r.Reason}, {"preview", r.Preview},
+		}...)
+		if r.DecidedBy != nil {
+			by := fmt.Sprintf("pid %d %s %s", r.DecidedBy.PID, r.DecidedBy.Exe, r.DecidedBy.TTY)
+			lines = append(lines, [2]string{"by", strings.TrimSpace(by)}, [2]string{"note", r.Note})
+		}
+		until, what := r.ExpiresAt, "expires"
+		if r.State == wire.ApprovalAllowed {
+			until, what = r.SpendBy, "use it"
+		}
+		if until != nil && (r.State == wire.ApprovalPending || r.State == wire.ApprovalAllowed) {
+			lines = append(lines, [2]string{what, "within " + age(*until, a.Now())})
+		}
+		width := 0
+		for _, l := range lines {
+			width = max(width, len(l[0]))
+		}
+		for _, l := range lines {
 			if l[1] != "" {
-				t.Printf("  %-8s %s\n", l[0], l[1])
+				t.Printf("  %-*s  %s\n", width, l[0], strings.ReplaceAll(l[1], "\n", "\n"+strings.Repeat(" ", width+4)))
 			}
 		}
-		if r.ExpiresAt != nil && r.State == wire.ApprovalPending {
-			t.Printf("  %-8s %s\n", "expires", r.ExpiresAt.Format(time.RFC3339))
-		}
-		if r.DecidedBy != nil {
-			t.Printf("  %-8s pid %d %s %s\n", "by", r.DecidedBy.PID, r.DecidedBy.Exe, r.DecidedBy.TTY)
-		}
-		t.Printf("  %-8s %s\n", "input", string(r.Input))
 	})
+}
+
+// fields takes an input apart, the strings in it as they are.
+func fields(input json.RawMessage) [][2]string {
+	var in map[string]json.RawMessage
+	if json.Unmarshal(input, &in) != nil {
+		return [][2]string{{"input", string(input)}}
+	}
+	var list [][2]string
+	for _, k := range slices.Sorted(maps.Keys(in)) {
+		v := string(in[k])
+		var s string
+		if json.Unmarshal(in[k], &s) == nil && s != "" {
+			v = s
+		}
+		list = append(list, [2]string{k, v})
+	}
+	return list
+}
+
+// brief writes an input in one line: the value alone where there is only one
+// and it is text.
+func brief(input json.RawMessage) string {
+	if f := fields(input); len(f) == 1 {
+		return term.Line(f[0][1])
+	}
+	return term.Line(string(input))
 }
 
 // age says how long ago something was, in one unit.
@@ -88,7 +129,7 @@ func ids(a *app.App) app.Completer {
 		pending, _ := store.List(wire.ApprovalPending)
 		for _, r := range pending {
 			if strings.HasPrefix(r.ID, word) {
-				list = append(list, app.Proposal{Value: r.ID, Help: r.Tool + " " + string(r.Input)})
+				list = append(list, app.Proposal{Value: r.ID, Help: r.Tool + " " + brief(r.Input)})
 			}
 		}
 		return list

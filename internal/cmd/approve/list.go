@@ -7,7 +7,6 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
-	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/pkg/wire"
@@ -57,17 +56,17 @@ func list(_ context.Context, o *ListOptions) error {
 	if err := out.List(o.App.Printer(), out.Columns[wire.Approval]{
 		Header: []string{"ID", "AGE", "STATE", "SESSION", "CALLER", "TOOL", "INPUT"},
 		Row: func(a wire.Approval) []string {
-			return []string{a.ID, age(o.App.Now(), a.CreatedAt), a.State, a.Session, a.Caller, a.Tool, term.Line(string(a.Input))}
+			return []string{a.ID, age(o.App.Now(), a.CreatedAt), a.State, a.Session, a.Caller, a.Tool, brief(a.Input)}
 		},
 		Empty: "nothing waits",
 	}, docs); err != nil {
 		return err
 	}
-	for _, err := range damaged {
+	if len(damaged) == 0 {
+		return nil
+	}
+	for _, err := range damaged[1:] {
 		o.App.Log().Warn().Msg(err.Error())
 	}
-	if len(damaged) > 0 {
-		return fail.As(damaged[0])
-	}
-	return nil
+	return fail.As(damaged[0])
 }

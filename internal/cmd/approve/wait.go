@@ -43,7 +43,9 @@ func NewWait(a *app.App, run func(context.Context, *WaitOptions) error) *app.Com
 		},
 		Complete: map[string]app.Completer{"": ids(a)},
 		Run: func(ctx context.Context, args []string) error {
-			o.ID = args[0]
+			if o.ID = args[0]; o.Timeout < 0 {
+				return fail.Usage("--timeout %s: expected a duration above 0", o.Timeout).WithHint("kx approve wait --help")
+			}
 			return run(ctx, o)
 		},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/lines"
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/base/signals"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate"
@@ -28,7 +29,7 @@ type Options struct {
 	Site *site.Site
 
 	Tool         string
-	Input        string
+	Input        *string // nil if none was given, "-" for the standard input
 	Stream       bool
 	Capabilities string
 	Wait         time.Duration
@@ -67,10 +68,13 @@ The gate decides first: what is denied does not run (3), what needs a person is 
 		Run: func(ctx context.Context, args []string) error {
 			o.Tool, o.Stream = args[0], args[0] == "-"
 			if len(args) > 1 {
-				o.Input = args[1]
+				o.Input = &args[1]
 			}
-			if o.Stream && len(args) > 1 {
+			switch {
+			case o.Stream && o.Input != nil:
 				return fail.Usage("a stream of calls takes no input of its own").WithHint("kx call - < calls.jsonl")
+			case o.Wait < 0:
+				return fail.Usage("--wait %s: expected a duration above 0", o.Wait).WithHint("kx call --help")
 			}
 			return run(ctx, o)
 		},
@@ -100,43 +104,42 @@ func call(ctx context.Context, o *Options) error {
 	if o.Stream {
 		return stream(ctx, o, g, first)
 	}
-	c, err := single(o, first)
+	c, err := single(ctx, o, first)
 	if err != nil {
 		return err
 	}
 	if o.Wait > 0 {
 		g.Parked = func(a *wire.Approval) { o.App.Note("waiting for approval: kx approve allow %s", a.ID) }
 	}
-	return show(o.App, first.Do(ctx, *c))
+	return show(ctx, o.App, first.Do(ctx, *c))
 }
 
 // single makes the call of a command line.
-func single(o *Options, b *gate.Batch) (*wire.Call, error) {
-	input := []byte(o.Input)
-	if o.Input == "-" {
-		most := b.MaxInput() + slack
-		raw, err := io.ReadAll(io.LimitReader(o.App.IO.In, int64(most)+1))
-		if err != nil {
-			return nil, fail.Failed("stdin", "the standard input can't be read: %v", err)
-		}
-		if len(raw) > most {
-			return nil, fail.Limit("input_bytes", "the input has more than %d bytes", most).WithHint("kx config show")
-		}
-		input = raw
+func single(ctx context.Context, o *Options, b *gate.Batch) (*wire.Call, error) {
+	c := &wire.Call{Tool: o.Tool, Input: json.RawMessage("{}")}
+	if o.Input == nil {
+		return c, nil
 	}
-	if len(input) == 0 {
-		input = []byte("{}")
+	c.Input = json.RawMessage(*o.Input)
+	err := error(nil)
+	if *o.Input == "-" {
+		c.Input, err = lines.ReadObject(o.App.IO.Input(ctx), b.MaxInput()+slack)
+	} else {
+		err = lines.CheckObject(c.Input)
 	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(input, &object); err != nil || object == nil {
-		return nil, fail.Usage("the input of %s is not a JSON object", o.Tool).WithHint("kx tool show %s", o.Tool)
+	if e := fail.As(err); e != nil && e.Exit == fail.ExitUsage {
+		err = e.WithHint("kx tool show %s", o.Tool)
 	}
-	return &wire.Call{Tool: o.Tool, Input: input}, nil
+	return c, err
 }
 
 // show prints a result and turns it into the exit status. For a person, an error
 // stands on the standard error like any other.
-func show(a *app.App, r *wire.Result) error {
+func show(ctx context.Context, a *app.App, r *wire.Result) error {
+	if e := r.Error; e != nil {
+		ended := &fail.Error{Code: e.Code, Exit: e.Exit, Msg: e.Message, Hint: e.Hint}
+		r.Error = fail.As(signals.Named(ctx, ended)).Wire()
+	}
 	p := a.Printer()
 	if err := p.Record(r, func(t *out.Text) {
 		if text := r.Output.Text(); text != "" && (r.Error == nil || text != r.Error.Message) {
@@ -165,7 +168,7 @@ const window = 16
 // stream runs calls as they come. A line that is no call gives an error record
 // in its place, and the others run.
 func stream(ctx context.Context, o *Options, g *gate.Gate, batch *gate.Batch) error {
-	in := lines.New(o.App.IO.In, batch.MaxInput()+slack)
+	in := lines.New(o.App.IO.Input(ctx), batch.MaxInput()+slack)
 	var broken error
 	next := func() (gate.Item, bool) {
 		line, n, err := in.Next()
@@ -173,15 +176,15 @@ func stream(ctx context.Context, o *Options, g *gate.Gate, batch *gate.Batch) er
 		case errors.Is(err, io.EOF):
 			return gate.Item{}, false
 		case fail.Exit(err) == fail.ExitLimit:
-			return gate.Item{Err: fail.Limit("input_bytes", "line %d: %s", n, fail.As(err).Msg)}, true
+			return gate.Item{Err: fail.Limit("input_bytes", "line %d: %v", n, err).WithHint("kx config show")}, true
 		case err != nil:
-			broken = fail.Failed("stdin", "the standard input can't be read: %v", err)
+			broken = lines.Broken(err)
 			return gate.Item{}, false
 		}
 		c, err := wire.ParseCall(line)
 		switch {
 		case err != nil:
-			return gate.Item{Err: fail.Usage("line %d: %v", n, err)}, true
+			return gate.Item{Err: fail.Usage("line %d: %v", n, err).WithHint("kx call --help")}, true
 		case c.Session != "" && c.Session != g.Session:
 			return gate.Item{Err: fail.Usage("line %d: it belongs to session %s, this stream to %s", n, c.Session, g.Session).
 				WithHint("kx call - --session %s", c.Session)}, true
@@ -240,6 +243,6 @@ var columns = out.Columns[any]{
 }
 
 func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
 }

@@ -6,18 +6,17 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"iter"
 	"os"
 
 	"github.com/kxtools/kx/internal/agent"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/base/proc"
+	"github.com/kxtools/kx/internal/base/signals"
 	"github.com/kxtools/kx/internal/base/term"
 	cmdagent "github.com/kxtools/kx/internal/cmd/agent"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
-	"github.com/kxtools/kx/internal/gate"
 	"github.com/kxtools/kx/internal/model"
 	"github.com/kxtools/kx/internal/record/session"
 	"github.com/kxtools/kx/pkg/wire"
@@ -33,129 +32,126 @@ func runAgent(ctx context.Context, args []string, s *term.IO, getenv func(string
 	err := fs.Parse(args)
 	var spec *cmdagent.Spec
 	if err == nil {
-		if spec, err = cmdagent.ReadSpec(*fd); err == nil {
-			a.Globals = spec.Globals
-			err = loop(ctx, a, spec)
+		spec, err = cmdagent.ReadSpec(*fd)
+	}
+	if err == nil {
+		if a.Globals = spec.Globals; a.Globals.NoColor {
+			s.OutColor, s.ErrColor = false, false
 		}
+		err = cmdagent.Stream(a, func(emit func(any) error) error { return play(ctx, a, spec, emit) })
 	}
-	var status app.Status
-	switch {
-	case err == nil:
+	if err == nil {
 		return fail.ExitOK
-	case errors.As(err, &status):
-		return int(status)
 	}
-	e := fail.As(err)
+	e := fail.As(signals.Named(ctx, err))
 	if out.Error(s, a.Globals.Output, e) != nil {
 		return fail.Worst(e.Exit, fail.ExitFailed)
 	}
 	return e.Exit
 }
 
-// loop sets a session up, or finds it, and runs it.
-func loop(ctx context.Context, a *app.App, spec *cmdagent.Spec) error {
+// play sets a session up, or finds it, and runs it. The last record comes when the
+// session is free again for the next process.
+func play(ctx context.Context, a *app.App, spec *cmdagent.Spec, emit func(any) error) error {
 	st, err := site.Of(a).State()
 	if err != nil {
 		return err
 	}
 	store := session.New(st, a.Now)
-	var meta session.Meta
-	if spec.Resume != "" {
-		meta, err = find(a, store, spec)
-	} else {
-		meta, err = create(a, store, spec)
+	id := spec.Resume
+	if id == "" {
+		if id, err = create(a, store, spec); err != nil {
+			return err
+		}
 	}
-	if err != nil {
+	end, err := run(ctx, a, store, id, spec, emit)
+	if end == nil {
 		return err
 	}
-	w, err := store.OpenWriter(meta.ID)
+	return errors.Join(err, emit(end.Run))
+}
+
+// create makes the session of a new run. What a run needs is looked at first: one
+// that can't start leaves no session behind.
+func create(a *app.App, store *session.Store, spec *cmdagent.Spec) (id string, err error) {
+	s := site.Of(a)
+	setup := &spec.Setup
+	where, err := s.Place()
 	if err != nil {
-		return err
+		return "", err
+	}
+	setup.Caller, setup.Cwd = s.Caller("agent"), where.Cwd
+	raw, err := wire.Marshal(setup)
+	if err != nil {
+		return "", err
+	}
+	meta, err := store.Create(session.Meta{
+		Session: wire.Session{ID: spec.ID, Workspace: where.Workspace, Mode: where.Mode, Model: setup.Model(), State: session.Running},
+		Agent:   raw,
+	})
+	return meta.ID, err
+}
+
+// run holds a session while it runs and writes how it stands afterwards. Without an
+// outcome nothing has run.
+func run(ctx context.Context, a *app.App, store *session.Store, id string, spec *cmdagent.Spec, emit func(any) error) (*agent.Outcome, error) {
+	w, err := store.OpenWriter(id)
+	if err != nil {
+		return nil, err
 	}
 	defer w.Close()
-	s := site.Of(a)
-	setup := spec.Setup
-	g, err := s.Gate(site.GateOptions{
-		Session: meta.ID, Mode: meta.Mode, Caller: setup.Caller, Scope: setup.Scope, Run: true, Wait: spec.Wait, Journal: unset{},
+	meta, err := store.Meta(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := cmdagent.Over(meta); err != nil {
+		return nil, err
+	}
+	var setup cmdagent.Setup
+	if err := json.Unmarshal(meta.Agent, &setup); err != nil {
+		return nil, fail.Failed("damaged_session", "the record of session %s is damaged: %v", id, err).WithHint("kx agent show %s", id)
+	}
+	if err := enter(a, &meta, &setup); err != nil {
+		return nil, err
+	}
+	g, err := site.Of(a).Gate(site.GateOptions{
+		Session: id, Mode: meta.Mode, Caller: setup.Caller, Scope: setup.Scope, Run: true, Wait: spec.Wait,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m, err := start(a, &setup)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer m.Close()
 	meta.State = session.Running
 	if err := store.Save(meta); err != nil {
-		return err
+		return nil, errors.Join(err, m.Close())
 	}
-	return show(a, func(emit func(any) error) error {
-		g.Parked = func(p *wire.Approval) { a.Note("⏸ waiting for approval   kx approve allow %s", p.ID) }
-		run, err := agent.Run(ctx, agent.Options{
-			Session: meta.ID, Log: w, Past: past(store, meta.ID), Gate: g, Model: m, Sees: setup.Scope.Sees,
-			Prompt: spec.Prompt, MaxTurns: setup.MaxTurns, Emit: func(e wire.Event) error { return emit(e) },
-		})
-		if run == nil {
-			return err
-		}
-		return errors.Join(settle(store, meta.ID, run), emit(run), err)
+	end, err := agent.Run(ctx, agent.Options{
+		Session: id, Log: w, Past: store.Events(id), Gate: g, Model: m, Sees: setup.Scope.Sees,
+		Prompt: setup.Prompt, MaxTurns: setup.MaxTurns, Emit: func(e wire.Event) error { return emit(e) },
 	})
+	err = errors.Join(err, m.Close())
+	if end == nil {
+		return nil, err
+	}
+	meta.State, meta.Turns, meta.Pending = end.Run.State, end.Turns, end.Pending
+	return end, errors.Join(err, store.Save(meta))
 }
 
-// unset stands where the run puts its own journal before the first call.
-type unset struct{ gate.Journal }
-
-// past reads the events before this run.
-func past(store *session.Store, id string) iter.Seq2[wire.Event, error] { return store.Events(id) }
-
-// create makes the session of a new run.
-func create(a *app.App, store *session.Store, spec *cmdagent.Spec) (session.Meta, error) {
-	s := site.Of(a)
-	setup := &spec.Setup
-	setup.Caller = s.Caller("agent")
-	where, err := s.Place()
-	if err != nil {
-		return session.Meta{}, err
-	}
-	setup.Cwd = where.Cwd
-	// The model and the rules are looked at first: a run that can't start
-	// leaves no session behind.
-	if setup.Script != "" {
-		if _, err := model.ParseScript([]byte(setup.Script), "the script"); err != nil {
-			return session.Meta{}, err
-		}
-	}
-	raw, err := wire.Marshal(setup)
-	if err != nil {
-		return session.Meta{}, err
-	}
-	name := "exec"
-	if setup.Script != "" {
-		name = "script"
-	}
-	return store.Create(session.Meta{
-		Session: wire.Session{ID: spec.ID, Workspace: where.Workspace, Mode: where.Mode, Model: name, State: session.Running, Pending: []string{}},
-		Agent:   raw,
-	})
-}
-
-// find opens the session of a run that goes on, and goes to where it was.
-func find(a *app.App, store *session.Store, spec *cmdagent.Spec) (session.Meta, error) {
-	meta, err := store.Meta(spec.Resume)
-	if err != nil {
-		return meta, err
-	}
-	if err := json.Unmarshal(meta.Agent, &spec.Setup); err != nil {
-		return meta, fail.Failed("damaged_session", "the record of session %s is damaged: %v", meta.ID, err)
-	}
+// enter goes to where the session works, which is where it began if that is still
+// there.
+func enter(a *app.App, meta *session.Meta, setup *cmdagent.Setup) error {
 	a.Globals.Dir = meta.Workspace
-	if err := os.Chdir(spec.Setup.Cwd); err != nil {
-		if err := os.Chdir(meta.Workspace); err != nil {
-			return meta, fail.Usage("the workspace of session %s is gone: %v", meta.ID, err).Because(err)
-		}
+	if os.Chdir(setup.Cwd) == nil {
+		return nil
 	}
-	return meta, nil
+	setup.Cwd = meta.Workspace
+	if err := os.Chdir(meta.Workspace); err != nil {
+		return fail.Usage("the workspace of session %s is gone: %v", meta.ID, err).WithHint("kx agent show %s", meta.ID).Because(err)
+	}
+	return nil
 }
 
 // start makes the model ready.
@@ -164,53 +160,4 @@ func start(a *app.App, setup *cmdagent.Setup) (model.Model, error) {
 		return model.ParseScript([]byte(setup.Script), "the script")
 	}
 	return model.StartExec(setup.Exec, setup.Cwd, proc.Env(nil, a.Getenv))
-}
-
-// settle writes how the session stands now.
-func settle(store *session.Store, id string, run *wire.Run) error {
-	meta, err := store.Meta(id)
-	if err != nil {
-		return err
-	}
-	meta.State, meta.Pending = run.State, []string{}
-	meta.Turns = 0
-	for e, err := range store.Events(id) {
-		switch {
-		case err != nil:
-			return err
-		case e.Event == "turn_end":
-			meta.Turns++
-		case e.Event == "parked" && run.State == agent.Parked:
-			var d struct{ Pending []string }
-			if json.Unmarshal(e.Data, &d) == nil {
-				meta.Pending = d.Pending
-			}
-		}
-	}
-	return store.Save(meta)
-}
-
-// show prints events as they happen, and the run at the end.
-func show(a *app.App, each func(emit func(any) error) error) error {
-	p := a.Printer()
-	if p.Format().Data() {
-		var failed error
-		err := out.Each(p, out.Columns[any]{}, func(emit func(any) error) error {
-			failed = each(emit)
-			return nil
-		})
-		return errors.Join(err, failed)
-	}
-	return each(func(doc any) error {
-		return p.Text(func(t *out.Text) {
-			switch d := doc.(type) {
-			case wire.Event:
-				cmdagent.Print(t, d)
-			case *wire.Run:
-				if d.Output != "" {
-					t.Printf("%s\n", d.Output)
-				}
-			}
-		})
-	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/base/signals"
 	"github.com/kxtools/kx/internal/base/term"
 )
 
@@ -22,6 +23,8 @@ var verbs = map[string]Verb{
 
 // Main runs kxd with args, the line without the program's name.
 func Main(ctx context.Context, args []string, s *term.IO, getenv func(string) string, version string) int {
+	ctx, stop := signals.Until(ctx)
+	defer stop()
 	if len(args) > 0 {
 		if verb := verbs[args[0]]; verb != nil {
 			return verb(ctx, args[1:], s, getenv, version)

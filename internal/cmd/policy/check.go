@@ -2,9 +2,9 @@ package policy
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -61,7 +61,7 @@ With - it reads calls or tool records from the standard input, one JSON object a
 			if o.Stream = len(args) == 1; o.Stream && args[0] != "-" {
 				return fail.Usage("check takes - or --tool, not %q", args[0]).WithHint("kx policy check --tool %s", args[0])
 			}
-			if o.Stream == (o.Tool != "") {
+			if o.Stream == (o.Tool != "") || o.Stream && o.Input != "" {
 				return fail.Usage("say which call: --tool NAME [--input JSON], or - for a stream").WithHint("kx policy check --help")
 			}
 			return run(ctx, o)
@@ -73,28 +73,23 @@ With - it reads calls or tool records from the standard input, one JSON object a
 // by default, with room for what stands around it in a line.
 const maxInput = 17 << 20
 
-func check(_ context.Context, o *CheckOptions) error {
+func check(ctx context.Context, o *CheckOptions) error {
 	d, err := o.Open()
 	if err != nil {
 		return err
 	}
 	if o.Stream {
-		return checkStream(o, d)
+		return checkStream(ctx, o, d)
 	}
 	input := []byte(o.Input)
-	if o.Input == "-" {
-		if input, err = io.ReadAll(io.LimitReader(o.App.IO.In, maxInput+1)); err != nil {
-			return fail.Failed("stdin", "the standard input can't be read: %v", err)
-		}
-		if len(input) > maxInput {
-			return fail.Limit("input_bytes", "the input has more than %d bytes", maxInput)
-		}
+	switch {
+	case o.Input == "-":
+		input, err = lines.ReadObject(o.App.IO.Input(ctx), maxInput)
+	case o.Input != "":
+		err = lines.CheckObject(input)
 	}
-	if len(input) > 0 {
-		var object map[string]json.RawMessage
-		if err := json.Unmarshal(input, &object); err != nil || object == nil {
-			return fail.Usage("the input is not a JSON object").WithHint("kx tool show %s", o.Tool)
-		}
+	if e := fail.As(err); e != nil {
+		return e.WithHint("kx tool show %s", o.Tool)
 	}
 	dec := d.explain(&wire.Call{Tool: o.Tool, Input: input})
 	if err := o.App.Printer().Record(dec, func(t *out.Text) { explain(t, dec) }); err != nil {
@@ -123,7 +118,7 @@ func (d *deps) explain(c *wire.Call) *wire.Decision {
 	dec.ID, dec.Extra = c.ID, c.Extra
 	if _, known := catalogue.Lookup(c.Tool); !known {
 		if near := catalogue.Suggest(c.Tool); near != "" {
-			dec.Reason += ": did you mean " + near + "?"
+			dec.Hint = "did you mean " + near + "?"
 		}
 	}
 	return dec
@@ -144,8 +139,8 @@ func exitOf(d *wire.Decision, alone bool) int {
 	return fail.ExitDenied
 }
 
-func checkStream(o *CheckOptions, d *deps) error {
-	in := lines.New(o.App.IO.In, maxInput)
+func checkStream(ctx context.Context, o *CheckOptions, d *deps) error {
+	in := lines.New(o.App.IO.Input(ctx), maxInput)
 	worst := fail.ExitOK
 	err := out.Each(o.App.Printer(), decisionColumns, func(emit func(any) error) error {
 		for {
@@ -155,12 +150,12 @@ func checkStream(o *CheckOptions, d *deps) error {
 			case errors.Is(err, io.EOF):
 				return nil
 			case err != nil && fail.Exit(err) != fail.ExitLimit:
-				return fail.Failed("stdin", "the standard input can't be read: %v", err)
+				return lines.Broken(err)
 			case err != nil:
-				err = fail.Limit("input_bytes", "line %d: %s", n, fail.As(err).Msg)
+				err = fail.Limit("input_bytes", "line %d: %v", n, err)
 			default:
-				if call, err = wire.ParseCall(line); err != nil {
-					err = fail.Usage("line %d: %v", n, err)
+				if call, err = wire.ParseSubject(line); err != nil {
+					err = fail.Usage("line %d: %v", n, err).WithHint("kx policy check --help")
 				} else if _, ok := mode.Parse(call.Mode); call.Mode != "" && !ok {
 					err = fail.Usage("line %d: there is no mode %q", n, call.Mode)
 				}
@@ -186,13 +181,13 @@ func checkStream(o *CheckOptions, d *deps) error {
 }
 
 var decisionColumns = out.Columns[any]{
-	Header: []string{"TOOL", "DECISION", "RULE", "REASON"},
+	Header: []string{"TOOL", "DECISION", "RULE", "SOURCE", "REASON"},
 	Row: func(doc any) []string {
 		switch d := doc.(type) {
 		case *wire.Decision:
-			return []string{d.Tool, string(d.Decision), ruleText(d.Rule), d.Reason}
+			return []string{d.Tool, string(d.Decision), ruleText(d.Rule), source(d.Rule), strings.TrimSpace(ownReason(d) + " " + d.Hint)}
 		case wire.ErrorDoc:
-			return []string{"", "error", "", d.Error.Message}
+			return []string{"", "error", "", "", d.Error.Message}
 		}
 		return nil
 	},

@@ -54,9 +54,11 @@ func lint(_ context.Context, o *LintOptions) error {
 		docs = append(docs, LintDoc{Type: "finding", V: wire.Version, Code: f.Code, Rule: f.Rule.Wire(), Detail: f.Detail})
 	}
 	if err := out.List(o.App.Printer(), out.Columns[LintDoc]{
-		Header: []string{"CODE", "RULE", "DETAIL"},
-		Row:    func(d LintDoc) []string { return []string{d.Code, ruleText(d.Rule), d.Detail} },
-		Empty:  "nothing to say",
+		Header: []string{"CODE", "DECISION", "RULE", "SOURCE", "DETAIL"},
+		Row: func(f LintDoc) []string {
+			return []string{f.Code, string(f.Rule.Decision), ruleText(f.Rule), source(f.Rule), d.shortened(f.Detail)}
+		},
+		Empty: "nothing to say",
 	}, docs); err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func matrix(_ context.Context, o *MatrixOptions) error {
 	}
 	rows := d.judge.Matrix(names, d.loaded)
 	p := o.App.Printer()
-	header := append(append([]string{"TOOL"}, mode.All...), "RULE")
+	header := append(append([]string{"TOOL"}, mode.All...), "RULE", "SOURCE")
 	if err := out.List(p, out.Columns[wire.MatrixRow]{Header: header, Row: cells}, rows); err != nil {
 		return err
 	}
@@ -84,10 +84,16 @@ func matrix(_ context.Context, o *MatrixOptions) error {
 	}
 	return p.Text(func(t *out.Text) {
 		for i, n := range seen {
-			if i == 0 {
-				t.Printf("* depends on the input: %s\n", n)
-			} else {
-				t.Printf("                        %s\n", n)
+			switch {
+			case p.Format() == out.MD && i == 0:
+				t.Printf("\n\\* depends on the input:\n\n")
+				fallthrough
+			case p.Format() == out.MD:
+				t.Printf("- %s\n", d.shortened(n))
+			case i == 0:
+				t.Printf("* depends on the input: %s\n", d.shortened(n))
+			default:
+				t.Printf("                        %s\n", d.shortened(n))
 			}
 		}
 	})
@@ -103,5 +109,5 @@ func cells(r wire.MatrixRow) []string {
 		}
 		row = append(row, string(c.Decision)+star)
 	}
-	return append(row, ruleText(r.Rule))
+	return append(row, ruleText(r.Rule), source(r.Rule))
 }

@@ -2,10 +2,13 @@
 package policy
 
 import (
+	"strings"
+
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/gate/tool"
+	"github.com/kxtools/kx/internal/record/config"
 )
 
 // New returns the noun.
@@ -32,6 +35,16 @@ type deps struct {
 }
 
 func (d *deps) loaded(name string) bool { return d.tools.Get(name) != nil }
+
+// shortened names the policy files in a sentence as a person knows them.
+func (d *deps) shortened(sentence string) string {
+	for _, f := range []*config.File{d.judge.Config.UserPolicy, d.judge.Config.ProjectPolicy} {
+		if f != nil {
+			sentence = strings.ReplaceAll(sentence, f.Path, short(f.Path))
+		}
+	}
+	return sentence
+}
 
 func open(a *app.App) (*deps, error) {
 	s := site.Of(a)

@@ -39,9 +39,9 @@ func rules(_ context.Context, o *RulesOptions) error {
 		docs = append(docs, wire.RuleDoc{Type: "rule", V: wire.Version, Rule: *r.Wire()})
 	}
 	return out.List(o.App.Printer(), out.Columns[wire.RuleDoc]{
-		Header: []string{"SCOPE", "DECISION", "RULE", "REASON"},
+		Header: []string{"SCOPE", "DECISION", "RULE", "SOURCE", "REASON"},
 		Row: func(d wire.RuleDoc) []string {
-			return []string{d.Scope, string(d.Decision), ruleText(&d.Rule), d.Reason}
+			return []string{d.Scope, string(d.Decision), ruleText(&d.Rule), source(&d.Rule), d.Reason}
 		},
 	}, docs)
 }

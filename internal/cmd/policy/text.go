@@ -6,52 +6,46 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/base/term"
+	"github.com/kxtools/kx/pkg/policy"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
 // verdictStyle colours a verdict; the word says it, too.
 var verdictStyle = map[wire.Verdict]out.Style{wire.Allow: out.Green, wire.Ask: out.Yellow, wire.Deny: out.Red}
 
+// row is one line of an explanation: a part of the call, what was decided of it,
+// why, and where that stands.
+type row struct {
+	part    string
+	verdict wire.Verdict
+	why     string
+	source  string
+}
+
 // explain prints a decision for a person: the verdict, then what each part of
 // the call came to, then the rules that lost.
 func explain(t *out.Text, d *wire.Decision) {
 	t.Printf("%s  %s", t.Paint(verdictStyle[d.Decision], fmt.Sprintf("%-5s", d.Decision)), d.Tool)
-	if !d.Loaded {
+	if !d.Loaded && d.Reason != policy.ReasonUnknownTool {
 		t.Printf("  (not available here)")
 	}
 	t.Printf("\n")
-	width := 0
-	for _, l := range d.Leaves {
-		width = max(width, len(strings.Join(l.Argv, " ")))
-	}
-	width = min(width, 40) // a longer command pushes its own line only
-	for _, l := range d.Leaves {
-		name := strings.Join(l.Argv, " ")
-		if l.Via != "" {
-			name += " (" + l.Via + ")"
-		}
-		for i, p := range l.Points {
-			if i > 0 {
-				name = ""
-			}
-			t.Printf("  %-*s  %-5s  %s\n", width, name, p.Decision, pointText(&p))
-		}
-	}
-	for _, p := range d.Points {
-		t.Printf("  %-*s  %-5s  %s\n", width, strings.TrimSpace(p.Effect+" "+p.Resource), p.Decision, because(&p))
-	}
-	if len(d.Leaves)+len(d.Points) == 0 {
-		t.Printf("  %s\n", because(&wire.Point{Rule: d.Rule, Reason: d.Reason}))
+	if d.Reason == policy.ReasonUnknownTool {
+		t.Printf("  there is no such tool; %s\n", or(d.Hint, "kx tool list --all names those there are"))
+	} else {
+		print(t, rows(d))
 	}
 	for _, r := range d.LosingRules {
 		if r.Scope != "builtin" {
-			t.Printf("  lost: %s\n", ruleText(&r))
+			t.Printf("  lost: %s %s  %s\n", string(r.Decision), ruleText(&r), source(&r))
 		}
 	}
-	if d.ModeEffect != "" {
-		t.Printf("the rules say %s; mode %s makes it %s\n", d.BaseDecision, d.EffectiveMode, d.Decision)
+	if d.Decision != d.BaseDecision {
+		t.Printf("the rules say %s; mode %s makes it %s\n", string(d.BaseDecision), d.EffectiveMode, string(d.Decision))
 	}
 	if d.Mandatory {
 		t.Printf("only a person can allow this, whatever the mode\n")
@@ -59,35 +53,91 @@ func explain(t *out.Text, d *wire.Decision) {
 	t.Printf("mode %s · nothing was run\n", d.EffectiveMode)
 }
 
-// pointText says what a point of a command does, and why it was decided so.
-func pointText(p *wire.Point) string {
-	does := map[string]string{"read": "reads", "write": "writes", "net": "reaches"}[p.Effect]
-	if does == "" {
-		return because(p)
+// does says in words what a point of a command does to its resource.
+var does = map[string]string{"read": "reads ", "write": "writes ", "net": "reaches "}
+
+func rows(d *wire.Decision) []row {
+	var list []row
+	for _, l := range d.Leaves {
+		part := strings.Join(l.Argv, " ")
+		if l.Via != "" {
+			part += " (" + l.Via + ")"
+		}
+		for _, p := range l.Points {
+			r := pointRow(part, &p)
+			if word := does[p.Effect]; word != "" {
+				r.why = word + p.Resource + ": " + r.why
+			}
+			list, part = append(list, r), ""
+		}
 	}
-	return does + " " + p.Resource + "  " + because(p)
+	for _, p := range d.Points {
+		list = append(list, pointRow(strings.TrimSpace(p.Effect+" "+p.Resource), &p))
+	}
+	if len(list) == 0 {
+		list = append(list, pointRow("without an input", &wire.Point{Decision: d.BaseDecision, Rule: d.Rule, Reason: ownReason(d)}))
+	}
+	return list
 }
 
-func because(p *wire.Point) string {
+func pointRow(part string, p *wire.Point) row {
+	r := row{part: part, verdict: p.Decision, why: p.Reason, source: source(p.Rule)}
 	switch {
-	case p.Rule != nil && p.Rule.Scope == "builtin" && p.Reason == "":
-		return "built-in"
-	case p.Rule != nil && p.Reason != "":
-		return ruleText(p.Rule) + "  " + p.Reason
-	case p.Rule != nil:
-		return ruleText(p.Rule)
-	case p.Reason != "":
-		return p.Reason
+	case p.Rule == nil:
+		r.source = "built-in"
+	case p.Rule.Scope == "builtin" && p.Reason == "":
+		r.why, r.source = "built-in", ""
+	case p.Rule.Scope != "builtin" && p.Reason == "":
+		r.why = ruleText(p.Rule)
+	case p.Rule.Scope != "builtin":
+		r.why = ruleText(p.Rule) + ": " + p.Reason
 	}
-	return "built-in"
+	return r
 }
 
-// ruleText writes a rule in one line: what it speaks of, and where it stands.
+// ownReason is the reason of a decision where it says more than which rule it was.
+func ownReason(d *wire.Decision) string {
+	if d.Rule != nil && d.Reason == policy.RuleReason(d.Rule) {
+		return ""
+	}
+	return d.Reason
+}
+
+// widest is how wide a part may be and still line up: a longer one pushes only
+// its own line.
+const widest = 40
+
+func print(t *out.Text, rows []row) {
+	part, why := 0, 0
+	for i := range rows {
+		r := &rows[i]
+		r.part, r.why = term.Line(r.part), term.Line(r.why)
+		if n := utf8.RuneCountInString(r.part); n <= widest {
+			part = max(part, n)
+		}
+		if r.source != "" {
+			why = max(why, min(widest, utf8.RuneCountInString(r.why)))
+		}
+	}
+	for _, r := range rows {
+		t.Printf("  %-*s  %s  ", part, r.part, t.Paint(verdictStyle[r.verdict], fmt.Sprintf("%-5s", r.verdict)))
+		if r.source == "" {
+			t.Printf("%s\n", r.why)
+		} else {
+			t.Printf("%-*s  %s\n", why, r.why, r.source)
+		}
+	}
+}
+
+// ruleText writes in one line what a rule speaks of.
 func ruleText(r *wire.Rule) string {
 	if r == nil {
 		return ""
 	}
-	parts := []string{r.Tool}
+	var parts []string
+	if r.Tool != "*" || r.Effect == "" && len(r.When) == 0 {
+		parts = append(parts, r.Tool)
+	}
 	if r.Effect != "" {
 		parts = append(parts, r.Effect)
 	}
@@ -98,13 +148,31 @@ func ruleText(r *wire.Rule) string {
 		}
 		parts = append(parts, v)
 	}
-	parts = append(parts, string(r.Decision))
 	if r.Final {
 		parts = append(parts, "final")
 	}
-	source := r.Source
-	if source != "built-in" {
-		source = filepath.Base(source)
+	return strings.Join(parts, " ")
+}
+
+// source says where a rule stands, as short as a person can still find it.
+func source(r *wire.Rule) string {
+	if r == nil {
+		return ""
 	}
-	return strings.Join(parts, " ") + "  " + source
+	return short(r.Source)
+}
+
+func short(path string) string {
+	base := filepath.Base(path)
+	if filepath.Base(filepath.Dir(path)) == ".kx" {
+		return ".kx/" + base
+	}
+	return base
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kxtools/kx/internal/base/argv"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/base/signals"
 	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/app"
 )
@@ -27,7 +28,7 @@ func Main(ctx context.Context, args []string, s *term.IO, getenv func(string) st
 
 // start runs the line on the tree of a.
 func start(ctx context.Context, a *app.App, args []string) int {
-	ctx, stop := untilSignal(ctx)
+	ctx, stop := signals.Until(ctx)
 	defer stop()
 	err := run(ctx, a, args)
 	if err == nil {
@@ -36,7 +37,7 @@ func start(ctx context.Context, a *app.App, args []string) int {
 	if status := app.Status(0); errors.As(err, &status) {
 		return int(status)
 	}
-	e := fail.As(ended(ctx, err))
+	e := fail.As(signals.Named(ctx, err))
 	if out.Error(a.IO, errorFormat(a, args), e) != nil {
 		return fail.Worst(e.Exit, fail.ExitFailed) // nobody can be told more
 	}

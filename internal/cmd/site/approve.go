@@ -64,15 +64,19 @@ func (s *Site) Approve(ctx context.Context, keyName string) (*approve.Client, er
 	r := host.Resident{
 		Kxd: kxd, Args: []string{"approve", "--state-dir", d.State}, Socket: socket, Lock: hostapprove.Lock(d.State),
 	}
-	if socket, err = r.Reach(ctx); err != nil {
-		return nil, err
-	}
 	key, err := keyOf(st, keyName)
 	if err != nil {
 		return nil, err
 	}
-	c, err := approve.Dial(ctx, approve.Options{Socket: socket, KeyName: keyName, Key: key})
-	return c, Failure(err)
+	var c *approve.Client
+	err = r.Connect(ctx, func(ctx context.Context, socket string) (there bool, err error) {
+		c, err = approve.Dial(ctx, approve.Options{Socket: socket, KeyName: keyName, Key: key})
+		if errors.Is(err, approve.ErrNoHost) {
+			return false, nil
+		}
+		return true, Failure(err)
+	})
+	return c, err
 }
 
 func keyOf(st *state.State, name string) ([]byte, error) {

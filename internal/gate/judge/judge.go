@@ -92,19 +92,36 @@ func effectiveMode(cfg *config.Config, o Options) (string, error) {
 	if m == "" {
 		m = cfg.Mode
 	}
-	for _, ceiling := range []struct{ mode, what string }{
+	ceilings := []struct{ mode, what string }{
 		{cfg.MaxMode, "max_mode"}, {o.Session, "the session's mode"}, {cfg.ProjectMode, "the project's mode"},
-	} {
-		if ceiling.mode == "" || mode.Narrows(ceiling.mode, m) {
+	}
+	for _, c := range ceilings {
+		if c.mode == "" || mode.Narrows(c.mode, m) {
 			continue
 		}
 		if asked {
-			return "", fail.New("widening", fail.ExitUsage, "mode %s is wider than %s, which is %s", m, ceiling.what, ceiling.mode).
+			return "", fail.New("widening", fail.ExitUsage, "mode %s is wider than %s, which is %s", m, c.what, c.mode).
 				WithHint("kx config show")
 		}
-		m = ceiling.mode
+		m = c.mode
+	}
+	for _, c := range ceilings {
+		if c.mode != "" && !mode.Narrows(c.mode, m) { // plan and dontAsk: each forbids what the other does
+			return "", fail.New("widening", fail.ExitUsage, "no mode is left: %s is %s, which %s would widen", c.what, c.mode, m).
+				WithHint("kx config show")
+		}
 	}
 	return m, nil
+}
+
+// Once returns a judge for one call, which resolves a path once: the file that it
+// decides of and the file that it makes canonical are one, even if somebody moves
+// a symlink in between.
+func (j *Judge) Once() *Judge {
+	c, env := *j, *j.env
+	env.Resolver = &once{seen: map[string]resolved{}}
+	c.env = &env
+	return &c
 }
 
 // Narrow returns the mode for one call that asks for a mode of its own.
@@ -114,7 +131,7 @@ func (j *Judge) Narrow(asked string) (string, error) {
 	}
 	m, ok := mode.Parse(asked)
 	if !ok {
-		return "", fail.Usage("mode %q: expected one of %v", asked, mode.All)
+		return "", fail.Usage("mode %.40q: expected one of %v", asked, mode.All)
 	}
 	if !mode.Narrows(j.Mode, m) {
 		return "", fail.New("widening", fail.ExitUsage, "a call in mode %s would widen its session, which is in mode %s", m, j.Mode)
@@ -139,9 +156,10 @@ func (j *Judge) Matrix(tools []string, loaded func(string) bool) []wire.MatrixRo
 	return j.Rules.Set.Matrix(tools, loaded, j.env)
 }
 
-// Raise makes an ask of an allowed call, one that only a person can give.
+// Raise makes an ask of an allowed call, one that only a person can give. What is
+// denied stays so, and an ask that is mandatory already keeps its reason.
 func Raise(d *wire.Decision, reason string) {
-	if d.BaseDecision == wire.Deny {
+	if d.BaseDecision == wire.Deny || d.Reason == ReasonCredential || d.Mandatory {
 		return
 	}
 	entry, _ := catalogue.Lookup(d.Tool)
@@ -149,8 +167,9 @@ func Raise(d *wire.Decision, reason string) {
 	policy.ApplyMode(d, d.EffectiveMode, entry.Plan)
 }
 
-// Canonical returns the input with its paths made absolute and canonical. These
-// are the paths that were judged, and the tool opens them and no others.
+// Canonical returns the input with its paths made absolute and canonical. Of a
+// judge that Once returned, these are the paths that it judges, and the tool
+// opens them and no others.
 func (j *Judge) Canonical(name string, input json.RawMessage) (json.RawMessage, error) {
 	entry, _ := catalogue.Lookup(name)
 	fields := []string{entry.Path}
@@ -232,3 +251,24 @@ type files struct{}
 func (files) Resolve(path string) (string, error) { return paths.Canonical("/", path) }
 
 func (files) Glob(pattern string) ([]string, error) { return filepath.Glob(pattern) }
+
+// once is files, but what it said of a path it says again. One call has it, and
+// that looks at one path after the other.
+type once struct {
+	files
+	seen map[string]resolved
+}
+
+type resolved struct {
+	path string
+	err  error
+}
+
+func (o *once) Resolve(path string) (string, error) {
+	r, ok := o.seen[path]
+	if !ok {
+		r.path, r.err = o.files.Resolve(path)
+		o.seen[path] = r
+	}
+	return r.path, r.err
+}

@@ -4,6 +4,8 @@
 package limit
 
 import (
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,9 +29,9 @@ const (
 type Exceeded struct {
 	Tool   string
 	Quota  string
-	Limit  int64
-	Actual int64
-	Unit   string // bytes or calls
+	Limit  any // a number of units, or a sandbox profile
+	Actual any
+	Unit   string // bytes, calls or profile
 }
 
 func (e *Exceeded) Error() string { return e.fail().Msg }
@@ -38,8 +40,11 @@ func (e *Exceeded) Error() string { return e.fail().Msg }
 func (e *Exceeded) Unwrap() error { return e.fail() }
 
 func (e *Exceeded) fail() *fail.Error {
-	return fail.Limit(e.Quota, "%s: %d %s, the limit %s is %d", e.Tool, e.Actual, e.Unit, e.Quota, e.Limit).
-		WithHint("kx config show")
+	err := fail.Limit(e.Quota, "%s: %v %s, the limit %s is %v", e.Tool, e.Actual, e.Unit, e.Quota, e.Limit)
+	if e.Quota == Sandbox {
+		err = fail.Limit(e.Quota, "%s needs the sandbox profile %v, the limit max_sandbox is %v", e.Tool, e.Actual, e.Limit)
+	}
+	return err.WithHint("kx config show")
 }
 
 // Output is what a model gets in place of what was over.
@@ -69,7 +74,7 @@ func (b *Batch) Parallel() int { return int(b.limits.MaxParallelTools) }
 
 // Timeout is how long a tool may run that asks for want.
 func (b *Batch) Timeout(want time.Duration) time.Duration {
-	most := time.Duration(b.limits.MaxTimeoutMS) * time.Millisecond
+	most := time.Duration(min(b.limits.MaxTimeoutMS, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 	if want <= 0 || want > most {
 		return most
 	}
@@ -92,17 +97,9 @@ func (b *Batch) Enter(tool string, inputBytes int) error {
 
 // Profile checks that a tool which needs a sandbox profile may have it.
 func (b *Batch) Profile(tool, needs string) error {
-	rank := func(p string) int {
-		for i, name := range config.Profiles {
-			if name == p {
-				return i
-			}
-		}
-		return len(config.Profiles)
-	}
-	if rank(needs) > rank(b.limits.MaxSandbox) {
-		return fail.Limit(Sandbox, "%s needs the sandbox profile %s, the limit max_sandbox is %s", tool, needs, b.limits.MaxSandbox).
-			WithHint("kx config show")
+	most := b.limits.MaxSandbox
+	if at := slices.Index(config.Profiles, needs); at < 0 || at > slices.Index(config.Profiles, most) {
+		return &Exceeded{tool, Sandbox, most, needs, "profile"}
 	}
 	return nil
 }

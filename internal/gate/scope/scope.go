@@ -61,9 +61,13 @@ type Scope struct {
 }
 
 // Parse reads a capabilities file. A name that is misspelt must not become a
-// scope that allows everything, so unknown fields are errors.
+// scope that allows everything, so unknown fields are errors, and so are null,
+// which is neither any nor none, and patterns, which would match nothing.
 func Parse(data []byte, name string) (Scope, error) {
 	var s Scope
+	if hasNull(data) {
+		return s, fail.Config("%s: null is neither any nor none; leave the field out or write []", name).WithHint("man kx-json")
+	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&s); err != nil {
@@ -72,7 +76,27 @@ func Parse(data []byte, name string) (Scope, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return s, fail.Config("%s: there is something after the JSON", name)
 	}
+	for _, l := range s.lists() {
+		for i, entry := range *l {
+			entry = strings.TrimSpace(entry)
+			if entry == "" || entry != "*" && strings.Contains(entry, "*") {
+				return s, fail.Config("%s: %.80q: expected a whole name or *", name, entry).WithHint("man kx-json")
+			}
+			(*l)[i] = entry
+		}
+	}
 	return s, nil
+}
+
+// hasNull reports whether there is a null before the JSON ends or breaks.
+func hasNull(data []byte) bool {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	for {
+		t, err := dec.Token()
+		if err != nil || t == nil {
+			return err == nil
+		}
+	}
 }
 
 // Narrow returns what both scopes permit.
@@ -124,6 +148,10 @@ func union(a, b List) List {
 	return slices.Compact(out)
 }
 
+// helpers are the tools that reach any MCP server. The lists of MCP tools speak
+// of them by these names.
+var helpers = []string{"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"}
+
 // Sees reports whether a tool is visible.
 func (s *Scope) Sees(tool string) bool {
 	c := &s.Capability
@@ -131,7 +159,10 @@ func (s *Scope) Sees(tool string) bool {
 		return false
 	}
 	server, ok := mcpServer(tool)
-	return !ok || permits(c.MCPServerAllow, c.MCPServerDeny, server) && permits(c.MCPToolAllow, c.MCPToolDeny, tool)
+	if ok && !permits(c.MCPServerAllow, c.MCPServerDeny, server) {
+		return false
+	}
+	return !ok && !slices.Contains(helpers, tool) || permits(c.MCPToolAllow, c.MCPToolDeny, tool)
 }
 
 // Uses reports whether a visible tool may use the credentials that it needs.

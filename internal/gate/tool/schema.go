@@ -3,10 +3,13 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -15,7 +18,7 @@ import (
 )
 
 // schema is the subset of JSON Schema in which built-in tools describe their
-// input. A keyword outside it is refused when the registry is made, so a
+// input. What lies outside it is refused when the registry is made, so a
 // constraint can't be written and then not checked.
 type schema struct {
 	Type        string             `json:"type"`
@@ -25,6 +28,7 @@ type schema struct {
 	Additional  *bool              `json:"additionalProperties"`
 	Items       *schema            `json:"items"`
 	Enum        []string           `json:"enum"`
+	Const       *bool              `json:"const"`
 	Default     json.RawMessage    `json:"default"`
 	Minimum     *float64           `json:"minimum"`
 	Maximum     *float64           `json:"maximum"`
@@ -41,15 +45,99 @@ func parseSchema(raw json.RawMessage) (*schema, error) {
 	if err := dec.Decode(&s); err != nil {
 		return nil, err
 	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is something after the JSON")
+	}
 	if s.Type != "object" {
 		return nil, fmt.Errorf("type is %q, not object", s.Type)
 	}
-	return &s, nil
+	return &s, s.valid("the input")
+}
+
+// valid refuses a schema in which something would not be checked: a type that is
+// not known, a keyword that its type has no use for, a default or a required
+// field that is none. An object that names its fields has no others: Go reads
+// the keys of JSON whatever their case is, so a field PATH beside path would be
+// judged by one name and used by the other.
+func (s *schema) valid(where string) error {
+	if s == nil {
+		return fmt.Errorf("%s has no schema", where)
+	}
+	for _, k := range []struct {
+		given    bool
+		name, of string
+	}{
+		{s.Properties != nil, "properties", "object"},
+		{s.Required != nil, "required", "object"},
+		{s.Additional != nil, "additionalProperties", "object"},
+		{s.Items != nil, "items", "array"},
+		{s.MinItems != nil || s.MaxItems != nil, "minItems or maxItems", "array"},
+		{s.Enum != nil, "enum", "string"},
+		{s.Const != nil, "const", "boolean"},
+		{s.MinLength != nil || s.MaxLength != nil, "minLength or maxLength", "string"},
+		{s.Minimum != nil || s.Maximum != nil, "minimum or maximum", "integer number"},
+	} {
+		if k.given && !slices.Contains(strings.Fields(k.of), s.Type) {
+			return fmt.Errorf("%s: %s says nothing of type %q", where, k.name, s.Type)
+		}
+	}
+	switch s.Type {
+	case "object":
+		if len(s.Properties) > 0 && (s.Additional == nil || *s.Additional) {
+			return fmt.Errorf("%s: an object with properties needs additionalProperties false", where)
+		}
+		for _, name := range s.Required {
+			if s.Properties[name] == nil {
+				return fmt.Errorf("%s: %q is required and no property", where, name)
+			}
+		}
+	case "string":
+		if s.Enum != nil && len(s.Enum) == 0 {
+			return fmt.Errorf("%s: an enum of nothing", where)
+		}
+	case "array", "integer", "number", "boolean":
+	default:
+		return fmt.Errorf("%s: type %q is not known", where, s.Type)
+	}
+	for name, p := range s.Properties {
+		if err := p.valid(name); err != nil {
+			return err
+		}
+	}
+	if s.Items != nil {
+		if err := s.Items.valid(where + "[]"); err != nil {
+			return err
+		}
+	}
+	if s.Default != nil {
+		d, err := decode(s.Default)
+		if err != nil {
+			return fmt.Errorf("%s: default: %w", where, err)
+		}
+		if _, why := s.check(where, d); why != "" {
+			return fmt.Errorf("default: %s", why)
+		}
+	}
+	return nil
+}
+
+// decode reads one JSON value; its numbers keep their digits.
+func decode(raw []byte) (v any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return nil, fmt.Errorf("the input is not JSON: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is something after the input's JSON")
+	}
+	return v, nil
 }
 
 // Check compares the input of a call with the tool's schema and returns it with
-// the defaults filled in and its keys sorted. Fields that the schema does not
-// name are refused: a model that invents one should hear of it.
+// the defaults filled in, whole numbers written plainly and its keys sorted.
+// Fields that the schema does not name are refused: a model that invents one
+// should hear of it.
 func (t *Tool) Check(input json.RawMessage) (json.RawMessage, error) {
 	if !utf8.Valid(input) {
 		return nil, invalid(t.Name, "the input is not valid UTF-8")
@@ -57,20 +145,18 @@ func (t *Tool) Check(input json.RawMessage) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(input)) == 0 {
 		input = json.RawMessage("{}")
 	}
-	dec := json.NewDecoder(bytes.NewReader(input))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, invalid(t.Name, "the input is not JSON: "+err.Error())
-	}
-	if dec.More() {
-		return nil, invalid(t.Name, "there is something after the input's JSON")
-	}
-	s, err := parseSchema(t.Schema)
+	v, err := decode(input)
 	if err != nil {
-		return nil, err
+		return nil, invalid(t.Name, err.Error())
 	}
-	if why := s.check("", v); why != "" {
+	s := t.schema
+	if s == nil {
+		if s, err = parseSchema(t.Schema); err != nil {
+			return nil, err
+		}
+	}
+	v, why := s.check("", v)
+	if why != "" {
 		return nil, invalid(t.Name, why)
 	}
 	return wire.Marshal(v)
@@ -80,8 +166,12 @@ func invalid(name, why string) error {
 	return fail.New("invalid_input", fail.ExitUsage, "%s: %s", name, why).WithHint("kx tool show %s", name)
 }
 
-// check returns what is wrong with v, or "". It fills defaults in place.
-func (s *schema) check(at string, v any) string {
+// maxExact is the largest integer that every reader of JSON takes for itself.
+const maxExact = 1<<53 - 1
+
+// check returns v as the tool gets it, or what is wrong with it. Of what the
+// caller wrote, a message shows no more than the beginning.
+func (s *schema) check(at string, v any) (any, string) {
 	where := at
 	if where == "" {
 		where = "the input"
@@ -90,54 +180,65 @@ func (s *schema) check(at string, v any) string {
 	case "object":
 		m, ok := v.(map[string]any)
 		if !ok {
-			return fmt.Sprintf("%s is %s, not an object", where, kind(v))
+			return nil, fmt.Sprintf("%s is %s, not an object", where, kind(v))
 		}
-		return s.checkObject(at, m)
+		return m, s.checkObject(at, m)
 	case "array":
 		a, ok := v.([]any)
 		if !ok {
-			return fmt.Sprintf("%s is %s, not an array", where, kind(v))
+			return nil, fmt.Sprintf("%s is %s, not an array", where, kind(v))
 		}
 		if s.MinItems != nil && len(a) < *s.MinItems || s.MaxItems != nil && len(a) > *s.MaxItems {
-			return fmt.Sprintf("%s has %d items, allowed are %s", where, len(a), span(s.MinItems, s.MaxItems))
+			return nil, fmt.Sprintf("%s has %d items, allowed are %s", where, len(a), span(s.MinItems, s.MaxItems))
 		}
-		for i, item := range a {
+		for i := range a {
 			if s.Items == nil {
-				continue
+				break
 			}
-			if why := s.Items.check(fmt.Sprintf("%s[%d]", at, i), item); why != "" {
-				return why
+			var why string
+			if a[i], why = s.Items.check(fmt.Sprintf("%s[%d]", at, i), a[i]); why != "" {
+				return nil, why
 			}
 		}
 	case "string":
 		str, ok := v.(string)
 		if !ok {
-			return fmt.Sprintf("%s is %s, not a string", where, kind(v))
+			return nil, fmt.Sprintf("%s is %s, not a string", where, kind(v))
 		}
 		if len(s.Enum) > 0 && !slices.Contains(s.Enum, str) {
-			return fmt.Sprintf("%s is %q, expected %s", where, str, strings.Join(s.Enum, ", "))
+			return nil, fmt.Sprintf("%s is %.40q, expected %s", where, str, strings.Join(s.Enum, ", "))
 		}
 		if n := utf8.RuneCountInString(str); s.MinLength != nil && n < *s.MinLength || s.MaxLength != nil && n > *s.MaxLength {
-			return fmt.Sprintf("%s has %d characters, allowed are %s", where, n, span(s.MinLength, s.MaxLength))
+			return nil, fmt.Sprintf("%s has %d characters, allowed are %s", where, n, span(s.MinLength, s.MaxLength))
 		}
 	case "integer", "number":
 		n, ok := v.(json.Number)
 		if !ok {
-			return fmt.Sprintf("%s is %s, not a number", where, kind(v))
+			return nil, fmt.Sprintf("%s is %s, not a number", where, kind(v))
 		}
 		f, err := n.Float64()
-		if err != nil || s.Type == "integer" && (f != math.Trunc(f) || math.Abs(f) > 1<<53) {
-			return fmt.Sprintf("%s is %s, not an integer", where, n)
+		if err != nil {
+			return nil, fmt.Sprintf("%s is %.40s, a number that is too large", where, n)
+		}
+		if s.Type == "integer" {
+			if f != math.Trunc(f) || math.Abs(f) > maxExact {
+				return nil, fmt.Sprintf("%s is %.40s, not an integer", where, n)
+			}
+			v = json.Number(strconv.FormatInt(int64(f), 10)) // a model may write 10.0
 		}
 		if s.Minimum != nil && f < *s.Minimum || s.Maximum != nil && f > *s.Maximum {
-			return fmt.Sprintf("%s is %s, allowed are %s", where, n, span(s.Minimum, s.Maximum))
+			return nil, fmt.Sprintf("%s is %.40s, allowed are %s", where, n, span(s.Minimum, s.Maximum))
 		}
 	case "boolean":
-		if _, ok := v.(bool); !ok {
-			return fmt.Sprintf("%s is %s, not true or false", where, kind(v))
+		b, ok := v.(bool)
+		if !ok {
+			return nil, fmt.Sprintf("%s is %s, not true or false", where, kind(v))
+		}
+		if s.Const != nil && b != *s.Const {
+			return nil, fmt.Sprintf("%s is %t, allowed is only %t", where, b, *s.Const)
 		}
 	}
-	return ""
+	return v, ""
 }
 
 func (s *schema) checkObject(at string, m map[string]any) string {
@@ -157,9 +258,10 @@ func (s *schema) checkObject(at string, m map[string]any) string {
 			if s.Additional == nil || *s.Additional {
 				continue
 			}
-			return fmt.Sprintf("there is no field %q", strings.TrimPrefix(at+"."+name, "."))
+			return fmt.Sprintf("there is no field %.80q", strings.TrimPrefix(at+"."+name, "."))
 		}
-		if why := p.check(strings.TrimPrefix(at+"."+name, "."), m[name]); why != "" {
+		var why string
+		if m[name], why = p.check(strings.TrimPrefix(at+"."+name, "."), m[name]); why != "" {
 			return why
 		}
 	}
@@ -167,9 +269,8 @@ func (s *schema) checkObject(at string, m map[string]any) string {
 		if _, ok := m[name]; ok || p.Default == nil {
 			continue
 		}
-		var d any
-		if json.Unmarshal(p.Default, &d) == nil {
-			m[name] = d
+		if d, err := decode(p.Default); err == nil {
+			m[name], _ = p.check(name, d)
 		}
 	}
 	return ""

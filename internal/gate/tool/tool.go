@@ -47,6 +47,8 @@ type Handler func(ctx context.Context, env *Env, input json.RawMessage) (wire.Ou
 type Tool struct {
 	Spec
 	Run Handler
+
+	schema *schema // of a tool in a registry
 }
 
 // Registry is the set of the tools that are loaded.
@@ -64,9 +66,11 @@ func NewRegistry(families ...[]Tool) (*Registry, error) {
 			if r.byName[t.Name] != nil {
 				return nil, fmt.Errorf("two tools are named %q", t.Name)
 			}
-			if _, err := parseSchema(t.Schema); err != nil {
+			s, err := parseSchema(t.Schema)
+			if err != nil {
 				return nil, fmt.Errorf("schema of %s: %w", t.Name, err)
 			}
+			t.schema = s
 			r.byName[t.Name] = &t
 			r.names = append(r.names, t.Name)
 		}

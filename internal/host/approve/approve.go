@@ -6,6 +6,7 @@
 package approve
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"sync"
@@ -27,39 +28,37 @@ const (
 	poll = 200 * time.Millisecond
 	// idle is how long the host stays without a client.
 	idle = 60 * time.Second
-	// maxShown is the largest document that is sent; half a line leaves room
-	// for what stands around it.
+	// maxShown is the largest input that is sent; half a line leaves room for
+	// what stands around it.
 	maxShown = sock.MaxLine / 2
+	// maxNote is the longest note: a model reads it, and it stands in every
+	// record of the request.
+	maxNote = 8 << 10
 )
 
 // Host answers requests.
 type Host struct {
+	st        *state.State
 	approvals *approval.Store
 	log       *audit.Log
 
-	mu      sync.Mutex
-	bell    chan struct{} // closed and replaced when something was decided
-	clients int
-	left    time.Time // when the last client went
+	mu   sync.Mutex
+	bell chan struct{} // closed and replaced when something was decided
 }
 
 // New returns a host on the given state directory.
 func New(st *state.State, now func() time.Time) *Host {
-	return &Host{approvals: approval.New(st, now), log: audit.New(st, now), bell: make(chan struct{}), left: now()}
+	return &Host{st: st, approvals: approval.New(st, now), log: audit.New(st, now), bell: make(chan struct{})}
 }
 
 // Handle answers one request of a client.
 func (h *Host) Handle(ctx context.Context, r *sock.Request, send func(any) error) (any, error) {
-	h.come()
-	defer h.leave()
 	var args struct {
 		ID   string `json:"id"`
 		Note string `json:"note"`
 	}
-	if len(r.Args) > 0 {
-		if err := json.Unmarshal(r.Args, &args); err != nil {
-			return nil, fail.Usage("the arguments of %s are not understood", r.Verb)
-		}
+	if err := arguments(r, &args); err != nil {
+		return nil, err
 	}
 	switch r.Verb {
 	case "list":
@@ -79,36 +78,18 @@ func (h *Host) Handle(ctx context.Context, r *sock.Request, send func(any) error
 	return nil, fail.Usage("this host knows no verb %q", r.Verb)
 }
 
-func (h *Host) come() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.clients++
-}
-
-func (h *Host) leave() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.clients--
-	h.left = time.Now()
-}
-
-// Idle returns when nobody has asked anything for a while.
-func (h *Host) Idle(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			h.mu.Lock()
-			over := h.clients == 0 && time.Since(h.left) > idle
-			h.mu.Unlock()
-			if over {
-				return
-			}
-		}
+// arguments reads the arguments of a request. One that is not known is refused:
+// an answer that was meant to be narrower must not be given without it.
+func arguments(r *sock.Request, into any) error {
+	if len(r.Args) == 0 {
+		return nil
 	}
+	dec := json.NewDecoder(bytes.NewReader(r.Args))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return fail.Usage("the arguments of %s are not understood: %v", r.Verb, err)
+	}
+	return nil
 }
 
 func (h *Host) list(send func(any) error) (any, error) {
@@ -138,6 +119,9 @@ func shown(a *wire.Approval) any {
 func (h *Host) decide(r *sock.Request, id, verdict, note string) (any, error) {
 	if r.Key != "approver" {
 		return nil, fail.Denied("not_an_approver", "only the approver key answers requests")
+	}
+	if len(note) > maxNote {
+		return nil, fail.Limit("note_bytes", "the note has %d bytes, more than %d", len(note), maxNote)
 	}
 	by := r.Peer
 	by.Kind, by.Via = "human", "socket"
@@ -178,6 +162,7 @@ func (h *Host) wait(ctx context.Context, id string) (any, error) {
 		if a.State != wire.ApprovalPending {
 			return shown(a), nil
 		}
+		id = a.ID // a beginning of it may not stay unique
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()

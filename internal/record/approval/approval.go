@@ -12,7 +12,6 @@
 package approval
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -20,9 +19,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
@@ -42,9 +39,6 @@ const (
 	SpendWithin = 300 * time.Second
 	// DenialHolds is how long a denial answers the same call again.
 	DenialHolds = 15 * time.Minute
-	// maxRecord bounds what is read of one file: an input may have 16 MiB,
-	// and JSON in JSON grows.
-	maxRecord = 64 << 20
 )
 
 // Store is the approvals of one state directory.
@@ -55,12 +49,6 @@ type Store struct {
 
 // New returns the approvals in st. It makes nothing before the first request.
 func New(st *state.State, now func() time.Time) *Store { return &Store{st: st, now: now} }
-
-// record is a file of decided/: the approval and its seal.
-type record struct {
-	wire.Approval
-	MAC string `json:"mac,omitempty"`
-}
 
 // ActionHash is the sha256 of what a request asks for, in canonical JSON. The
 // digest of the policy is not part of it: a changed rule is another answer to
@@ -86,10 +74,12 @@ func ActionHash(a *wire.Approval) (string, error) {
 // idLetters leaves out what looks alike.
 const idLetters = "abcdefghjkmnpqrstuvwxyz23456789"
 
+const maxID = 6 // as much as a person types
+
 // candidate is the n-th id of an action. The first ones are short.
 func candidate(hash string, n int) string {
 	sum := sha256.Sum256([]byte(hash + "/" + strconv.Itoa(n)))
-	length := min(4+n/8, 6)
+	length := min(4+n/8, maxID)
 	id := make([]byte, length)
 	for i := range id {
 		id[i] = idLetters[int(sum[i])%len(idLetters)]
@@ -101,35 +91,56 @@ func candidate(hash string, n int) string {
 // that often is a loop, not a question.
 const maxCandidates = 4096
 
-func (s *Store) path(kind, id string) string {
-	return filepath.Join(s.st.Dir(), "approvals", kind, id+".json")
-}
-
-// Find returns the request for an action that still counts: pending, allowed
-// and not used, or denied a short while ago. If there is none, it returns the
-// id that a new request would have.
+// Find returns the latest request for an action, if it still counts: pending,
+// allowed and not used, or denied a short while ago. In a run, whose calls are
+// actions of their own, one that was used counts for ever: this very call was
+// about to run. If there is none, it returns the id that a new request would
+// have.
 func (s *Store) Find(hash string) (a *wire.Approval, free string, err error) {
 	for n := range maxCandidates {
 		id := candidate(hash, n)
 		got, err := s.load(id)
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && s.answered(id):
+			// Somebody removed the request and left its answer.
+		case errors.Is(err, fs.ErrNotExist) && a != nil:
+			return a, "", nil
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, id, nil
 		case err != nil:
-			continue // damaged: set aside by List, and never an answer
+			// Damaged: set aside by List, and never an answer.
 		case got.ActionHash != hash:
-			continue
-		}
-		switch got.State {
-		case wire.ApprovalPending, wire.ApprovalAllowed:
-			return got, "", nil
-		case wire.ApprovalDenied:
-			if got.DecidedAt != nil && s.now().Sub(*got.DecidedAt) < DenialHolds {
-				return got, "", nil
-			}
+			// Two actions came to one id.
+		case s.counts(got):
+			a = got
+		default:
+			a = nil // what was before it counts no more, even if the clock went back
 		}
 	}
 	return nil, "", fail.Limit("too_many_requests", "this action was asked for %d times", maxCandidates)
+}
+
+// counts reports whether a request speaks for its action.
+func (s *Store) counts(a *wire.Approval) bool {
+	switch a.State {
+	case wire.ApprovalPending, wire.ApprovalAllowed:
+		return true
+	case wire.ApprovalSpent:
+		return a.CallID != ""
+	case wire.ApprovalDenied:
+		return a.DecidedAt != nil && s.now().Sub(*a.DecidedAt) < DenialHolds
+	}
+	return false
+}
+
+// answered reports whether an id has an answer, valid or not.
+func (s *Store) answered(id string) bool {
+	for _, kind := range []string{"decided", "spent"} {
+		if _, err := os.Lstat(s.path(kind, id)); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
 }
 
 // Park writes a request, or returns the one that waits for the same action. The
@@ -185,14 +196,6 @@ func later(a, b *time.Time) bool {
 	return a.After(*b)
 }
 
-func (s *Store) write(path string, r record) error {
-	raw, err := wire.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return fsx.WriteFile(path, append(raw, '\n'), 0)
-}
-
 // Decide answers a pending request. The first answer wins and is final.
 func (s *Store) Decide(id, verdict, note string, by wire.Decider) (*wire.Approval, error) {
 	a, err := s.Get(id)
@@ -203,15 +206,15 @@ func (s *Store) Decide(id, verdict, note string, by wire.Decider) (*wire.Approva
 		return nil, decided(a)
 	}
 	// What a person was shown is what the hash says: a request that was
-	// changed since it was parked is not answered.
-	if hash, err := ActionHash(a); err != nil || hash != a.ActionHash {
+	// changed since it was parked can only be denied.
+	if hash, err := ActionHash(a); verdict != wire.ApprovalDenied && (err != nil || hash != a.ActionHash) {
 		return nil, fail.Conflict("hash_mismatch", "request %s was changed after it was made", a.ID).WithHint("kx approve deny %s", a.ID)
 	}
 	now := s.now().UTC()
 	a.State, a.Note, a.DecidedAt, a.DecidedBy = verdict, note, &now, &by
 	if verdict == wire.ApprovalAllowed {
 		a.Scope = "once"
-		if a.ExpiresAt != nil {
+		if a.CallID == "" { // a run spends it when it is resumed
 			by := now.Add(SpendWithin)
 			a.SpendBy = &by
 		}
@@ -229,10 +232,12 @@ func (s *Store) Cancel(session string, by wire.Decider) ([]string, error) {
 		}
 		now := s.now().UTC()
 		a.State, a.DecidedAt, a.DecidedBy = wire.ApprovalCancelled, &now, &by
-		if err := s.seal(&a); err != nil && fail.Exit(err) != fail.ExitConflict {
+		switch err := s.seal(&a); {
+		case err == nil:
+			ids = append(ids, a.ID)
+		case fail.Exit(err) != fail.ExitConflict: // that one was answered this moment
 			return ids, err
 		}
-		ids = append(ids, a.ID)
 	}
 	return ids, nil
 }
@@ -267,20 +272,6 @@ func (s *Store) seal(a *wire.Approval) error {
 	return err
 }
 
-func (s *Store) mac(a wire.Approval) (string, error) {
-	key, err := s.st.ApproverKey()
-	if err != nil {
-		return "", err
-	}
-	raw, err := jcs.Encode(a)
-	if err != nil {
-		return "", err
-	}
-	h := hmac.New(sha256.New, key)
-	h.Write(raw)
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
 // Spend uses an allowed request for the call, once: whoever comes second gets a
 // conflict.
 func (s *Store) Spend(a *wire.Approval, callID string) error {
@@ -303,123 +294,4 @@ func (s *Store) Spend(a *wire.Approval, callID string) error {
 		return fail.Conflict("already_spent", "approval %s was used already", a.ID)
 	}
 	return err
-}
-
-// Get returns the request that id, or a unique beginning of an id, names.
-func (s *Store) Get(id string) (*wire.Approval, error) {
-	if strings.Trim(id, idLetters) != "" || id == "" {
-		return nil, missing(id)
-	}
-	a, err := s.load(id)
-	if err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return a, err
-	}
-	var match []string
-	names, _ := os.ReadDir(filepath.Join(s.st.Dir(), "approvals", "pending"))
-	for _, e := range names {
-		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && strings.HasPrefix(name, id) {
-			match = append(match, name)
-		}
-	}
-	switch len(match) {
-	case 0:
-		return nil, missing(id)
-	case 1:
-		return s.load(match[0])
-	}
-	return nil, fail.Usage("%q may be %s", id, strings.Join(match, ", ")).WithHint("kx approve show %s", match[0])
-}
-
-func missing(id string) error {
-	return fail.NotFound("no_such_request", "there is no request %q", id).WithHint("kx approve list")
-}
-
-// load reads a request and its answer, and works out its state. Requests that
-// don't exist are fs.ErrNotExist.
-func (s *Store) load(id string) (*wire.Approval, error) {
-	pending, err := s.read("pending", id)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := s.read("decided", id)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if pending.ExpiresAt != nil && s.now().After(*pending.ExpiresAt) {
-			pending.State = wire.ApprovalExpired
-		} else {
-			pending.State = wire.ApprovalPending
-		}
-		return &pending.Approval, nil
-	case err != nil:
-		return nil, err
-	}
-	mac, err := s.mac(answer.Approval)
-	if err != nil {
-		return nil, err
-	}
-	if !hmac.Equal([]byte(mac), []byte(answer.MAC)) || answer.ID != id || answer.ActionHash != pending.ActionHash {
-		return nil, fail.Denied("forged_answer", "the answer to request %s was not written by kx", id).
-			WithHint("rm %s", s.path("decided", id))
-	}
-	a := &answer.Approval
-	if a.State == wire.ApprovalAllowed {
-		if _, err := os.Lstat(s.path("spent", id)); err == nil {
-			a.State = wire.ApprovalSpent
-		} else if a.SpendBy != nil && s.now().After(*a.SpendBy) {
-			a.State = wire.ApprovalExpired
-		}
-	}
-	return a, nil
-}
-
-func (s *Store) read(kind, id string) (*record, error) {
-	raw, _, err := fsx.ReadRegular(s.path(kind, id), maxRecord)
-	if err != nil {
-		return nil, err
-	}
-	var r record
-	if err := json.Unmarshal(raw, &r); err != nil || r.ID != id || r.Type != "approval" {
-		return nil, fail.Failed("damaged_request", "%s is damaged", s.path(kind, id)).WithHint("rm %s", s.path(kind, id))
-	}
-	if r.V > wire.Version {
-		return nil, fail.Usage("%s was written by a newer kx", s.path(kind, id))
-	}
-	return &r, nil
-}
-
-// List returns the requests in the given state, or all with "", the oldest
-// first, and an error for each that can't be read.
-func (s *Store) List(state string) ([]wire.Approval, []error) {
-	names, err := os.ReadDir(filepath.Join(s.st.Dir(), "approvals", "pending"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, []error{err}
-	}
-	var out []wire.Approval
-	var bad []error
-	for _, e := range names {
-		id, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok || strings.HasPrefix(id, ".") {
-			continue
-		}
-		if state == wire.ApprovalPending {
-			if _, err := os.Lstat(s.path("decided", id)); err == nil {
-				continue
-			}
-		}
-		a, err := s.load(id)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			bad = append(bad, err)
-		case state == "" || a.State == state:
-			out = append(out, *a)
-		}
-	}
-	sort.Slice(out, func(i, j int) bool {
-		if !out[i].CreatedAt.Equal(out[j].CreatedAt) {
-			return out[i].CreatedAt.Before(out[j].CreatedAt)
-		}
-		return out[i].ID < out[j].ID
-	})
-	return out, bad
 }

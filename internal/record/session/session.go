@@ -73,7 +73,7 @@ const maxID = 64
 func CheckID(id string) error {
 	const first, rest = "abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnopqrstuvwxyz0123456789-"
 	if id == "" || len(id) > maxID || !strings.Contains(first, id[:1]) || strings.Trim(id, rest) != "" {
-		return fail.Usage("%.80q is not a session id: up to %d lower-case letters, digits and -", id, maxID).WithHint("kx session list")
+		return fail.Usage("%.80q is not a session id: up to %d lower-case letters, digits and -", id, maxID).WithHint("kx agent list")
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (s *Store) place(m Meta) error {
 	err = os.Rename(tmp, s.dir(m.ID))
 	switch {
 	case errors.Is(err, fs.ErrExist), errors.Is(err, syscall.ENOTEMPTY):
-		return fail.Conflict("session_exists", "session %q exists", m.ID).WithHint("kx session show %s", m.ID).Because(fs.ErrExist)
+		return fail.Conflict("session_exists", "session %q exists", m.ID).WithHint("kx agent show %s", m.ID).Because(fs.ErrExist)
 	case err != nil:
 		return fail.Failed("write", "session %q can't be made: %v", m.ID, fsx.Reason(err)).WithHint("ls -ld %s", all).Because(err)
 	}
@@ -183,7 +183,7 @@ func (s *Store) Meta(id string) (Meta, error) {
 	data, _, err := fsx.ReadRegular(path, maxMeta)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Meta{}, fail.NotFound("session", "there is no session %q", id).WithHint("kx session list")
+		return Meta{}, fail.NotFound("session", "there is no session %q", id).WithHint("kx agent list")
 	case err != nil:
 		return Meta{}, fail.Failed("session", "session %q can't be read: %v", id, fsx.Reason(err)).WithHint("ls -l %s", path).Because(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // maxPlaces of an ambiguous match are named.
@@ -50,12 +51,14 @@ func occurrences(content, what []byte) (lines []string, total int) {
 }
 
 // numbered is a line as read_file shows it.
-var numbered = regexp.MustCompile(`(?m)^ *\d+\t`)
+var numbered = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^ *\d+\t`)
+})
 
 // nearby says what may have gone wrong with a text that does not match.
 func nearby(content []byte, old string) string {
 	switch {
-	case numbered.MatchString(old) && bytes.Contains(content, []byte(numbered.ReplaceAllString(old, ""))):
+	case numbered().MatchString(old) && bytes.Contains(content, []byte(numbered().ReplaceAllString(old, ""))):
 		return ": leave out the line numbers that read_file shows"
 	case strings.ContainsRune(old, '\uFFFD'):
 		return ": U+FFFD stands for bytes that are not UTF-8; choose a part without them"

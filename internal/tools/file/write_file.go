@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/tool"
@@ -21,7 +22,9 @@ const writeSchema = `{"type":"object","additionalProperties":false,"required":["
 "content":{"type":"string","description":"the whole new content"},
 "expected_sha256":{"type":"string","description":"write only if the file has this digest now; \"\" means only if there is none"}}}`
 
-var sha256Form = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+var sha256Form = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+})
 
 type writeInput struct {
 	Path     string  `json:"path"`
@@ -37,7 +40,7 @@ func (w *writer) write(ctx context.Context, env *tool.Env, input json.RawMessage
 	switch {
 	case in.Content == nil:
 		return nil, invalid("write_file", "content is missing")
-	case in.Expected != nil && *in.Expected != "" && !sha256Form.MatchString(*in.Expected):
+	case in.Expected != nil && *in.Expected != "" && !sha256Form().MatchString(*in.Expected):
 		return nil, invalid("write_file", "expected_sha256 is neither a sha256 (64 hex digits) nor empty")
 	}
 	w.mu.Lock()

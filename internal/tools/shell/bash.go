@@ -43,7 +43,7 @@ const bashSchema = `{"type":"object","additionalProperties":false,"required":["c
 "command":{"type":"string","minLength":1,"description":"what bash runs"},
 "cwd":{"type":"string","minLength":1,"description":"the folder to run in; default: the current folder"},
 "timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"description":"ends the command after so many milliseconds; default 120000"},
-"background":{"type":"boolean","description":"not supported"},
+"background":{"type":"boolean","const":false,"description":"not supported"},
 "description":{"type":"string","description":"what the command is for, in a few words; shown to people"}}}`
 
 // shells are where bash is looked for before PATH is.
@@ -71,10 +71,9 @@ type bash struct {
 }
 
 type bashInput struct {
-	Command    string `json:"command"`
-	Cwd        string `json:"cwd"`
-	TimeoutMS  int64  `json:"timeout_ms"`
-	Background bool   `json:"background"`
+	Command   string `json:"command"`
+	Cwd       string `json:"cwd"`
+	TimeoutMS int64  `json:"timeout_ms"`
 }
 
 func (b *bash) run(ctx context.Context, env *tool.Env, input json.RawMessage) (wire.Output, error) {
@@ -124,8 +123,6 @@ func parse(input json.RawMessage) (in bashInput, err error) {
 		return in, fail.New("invalid_input", fail.ExitUsage, "bash: the input can't be read: %s", err)
 	}
 	switch {
-	case in.Background:
-		err = fail.New("unsupported", fail.ExitUsage, "background needs tasks, and there are none: the command was not run")
 	case strings.TrimSpace(in.Command) == "":
 		err = fail.New("invalid_input", fail.ExitUsage, "bash: the command is empty")
 	case strings.ContainsRune(in.Command, 0):

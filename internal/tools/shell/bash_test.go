@@ -97,7 +97,7 @@ func TestBashRefuses(t *testing.T) {
 		exit  int
 		code  string
 	}{
-		"background":      {map[string]any{"command": touch, "background": true}, 2, "unsupported"},
+		"background":      {map[string]any{"command": touch, "background": true}, 2, "invalid_input"},
 		"nothing":         {map[string]any{}, 2, "invalid_input"},
 		"empty":           {map[string]any{"command": ""}, 2, "invalid_input"},
 		"blank":           {map[string]any{"command": " \n\t"}, 2, "invalid_input"},

@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/policy/pattern"
@@ -220,14 +221,16 @@ func (e *Env) paths(v any, to []pattern.Place) []pattern.Place {
 
 // The lines of a patch that name a file: of the "*** Begin Patch" form, of a
 // unified diff, and of git's renames.
-var patchLine = regexp.MustCompile(`(?m)^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |--- |\+\+\+ |rename (?:from|to) |copy to )(.+?)\s*$`)
+var patchLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |--- |\+\+\+ |rename (?:from|to) |copy to )(.+?)\s*$`)
+})
 
 // patchPoints returns a write point for each file that a patch names.
 func (e *Env) patchPoints(base Point, input map[string]any) []Point {
 	base.Effect = catalogue.Write
 	var pts []Point
 	text, _ := input["patch"].(string)
-	for _, m := range patchLine.FindAllStringSubmatch(text, -1) {
+	for _, m := range patchLine().FindAllStringSubmatch(text, -1) {
 		name, _, _ := strings.Cut(m[1], "\t")
 		if name == "/dev/null" {
 			continue
@@ -310,7 +313,9 @@ func (e *Env) Files(pts []Point, p Point, w shell.Word) []Point {
 	return pts
 }
 
-var class = regexp.MustCompile(`\[[^\]]*\]`)
+var class = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[[^\]]*\]`)
+})
 
 // glob returns the files that an unquoted word may stand for. It may return
 // more than bash would find, never less.
@@ -318,7 +323,7 @@ func (e *Env) glob(word string) ([]string, bool) {
 	if e.Resolver == nil || strings.ContainsAny(word, "\\{") {
 		return nil, false
 	}
-	pattern := class.ReplaceAllString(word, "?")
+	pattern := class().ReplaceAllString(word, "?")
 	if p, err := e.Locate(e.Cwd, pattern); err == nil && !strings.Contains(pattern, "..") {
 		pattern = p.Written
 	} else {

@@ -49,8 +49,8 @@ func (e *FileError) Error() string {
 
 // tomlRule is a rule as TOML has it.
 type tomlRule struct {
-	Tool     string            `toml:"tool"`
-	Effect   string            `toml:"effect"`
+	Tool     *string           `toml:"tool"`
+	Effect   *string           `toml:"effect"`
 	Command  *string           `toml:"command"`
 	Path     *string           `toml:"path"`
 	URL      *string           `toml:"url"`
@@ -89,18 +89,21 @@ func Parse(data []byte, name string, scope policy.Scope) (*File, error) {
 	for i := range doc.Rule {
 		t := &doc.Rule[i]
 		r := policy.Rule{
-			Tool: t.Tool, Effect: t.Effect, Input: t.Input, Decision: wire.Verdict(t.Decision),
+			Input: t.Input, Decision: wire.Verdict(t.Decision),
 			Final: t.Final, Sandbox: t.Sandbox, Reason: t.Reason, Scope: scope, Origin: policy.Static, File: name, Line: at.rules[i].line,
 		}
 		for _, c := range []struct {
 			key  string
 			from *string
 			to   *string
-		}{{"command", t.Command, &r.Command}, {"path", t.Path, &r.Path}, {"url", t.URL, &r.URL}} {
+		}{
+			{"tool", t.Tool, &r.Tool}, {"effect", t.Effect, &r.Effect},
+			{"command", t.Command, &r.Command}, {"path", t.Path, &r.Path}, {"url", t.URL, &r.URL},
+		} {
 			if c.from == nil {
 				continue
 			}
-			if *c.from == "" {
+			if *c.from == "" { // which is not the same as a key that is left out
 				return nil, &FileError{name, at.rules[i].key(c.key), fmt.Sprintf("%s = \"\": it would never match", c.key)}
 			}
 			*c.to = *c.from
@@ -160,9 +163,29 @@ func parseError(err error, name string) error {
 	var decode *toml.DecodeError
 	if errors.As(err, &decode) {
 		row, _ := decode.Position()
-		return &FileError{name, row, strings.TrimPrefix(decode.Error(), "toml: ")}
+		msg := strings.TrimPrefix(decode.Error(), "toml: ")
+		// The decoder speaks of a value of another type in terms of Go.
+		if rest, ok := strings.CutPrefix(msg, "cannot decode TOML "); ok {
+			given, rest, _ := strings.Cut(rest, " into ")
+			_, want, _ := strings.Cut(rest, " of type ")
+			msg = fmt.Sprintf("%s: a TOML %s can't stand here, expected %s", strings.Join(decode.Key(), "."), given, tomlType(want))
+		}
+		return &FileError{name, row, msg}
 	}
 	return &FileError{File: name, Msg: strings.TrimPrefix(err.Error(), "toml: ")}
+}
+
+// tomlType is how a person calls a type of Go.
+func tomlType(of string) string {
+	switch {
+	case strings.HasPrefix(of, "[]"):
+		return "[[...]] tables"
+	case strings.HasPrefix(of, "map"):
+		return "a table"
+	case of == "bool":
+		return "true or false"
+	}
+	return "a string"
 }
 
 // table says where a [[rule]] or [[test]] and its keys stand.

@@ -3,6 +3,7 @@ package shell
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // program says what the arguments of a program do. A program without a row is
@@ -314,7 +315,9 @@ func describeFind(l *Leaf, args []Word) {
 
 // quietSed matches the sed scripts that can only print and replace: addresses
 // with p, d, q or =, and s with flags that neither run nor write.
-var quietSed = regexp.MustCompile(`^(?:[0-9,$]*[pdq=]|[0-9,$]*s([/|,#])[^/|,#\\\n;]*[/|,#][^/|,#\\\n;]*[/|,#][gpiI0-9]*)$`)
+var quietSed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[0-9,$]*[pdq=]|[0-9,$]*s([/|,#])[^/|,#\\\n;]*[/|,#][^/|,#\\\n;]*[/|,#][gpiI0-9]*)$`)
+})
 
 func describeSed(l *Leaf, args []Word) {
 	inPlace, script := false, false
@@ -347,7 +350,7 @@ func describeSed(l *Leaf, args []Word) {
 }
 
 func (l *Leaf) sedScript(w Word) {
-	if (!w.Literal && !w.Glob) || !quietSed.MatchString(w.Text) {
+	if (!w.Literal && !w.Glob) || !quietSed().MatchString(w.Text) {
 		l.Opaque = inlineCode
 	}
 }

@@ -1,4 +1,10 @@
-package root
+// Package signals turns the signals that ask a process to end into the end of a
+// context, and back into an exit status.
+//
+// The first SIGINT or SIGTERM ends the context, with an error that names it as
+// the cause; the second one kills. A signal that the caller had ignored stays
+// ignored. Both binaries run under it.
+package signals
 
 import (
 	"context"
@@ -10,10 +16,8 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 )
 
-// untilSignal returns a context that the first SIGINT or SIGTERM ends, with an
-// error that names it as the cause. The second one kills. A signal that the
-// caller of kx had ignored stays ignored.
-func untilSignal(parent context.Context) (context.Context, func()) {
+// Until returns a context that the first signal ends.
+func Until(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	came := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
@@ -36,10 +40,11 @@ func untilSignal(parent context.Context) (context.Context, func()) {
 	return ctx, func() { signal.Stop(came); cancel(nil) }
 }
 
-// ended replaces what a command says of its end by the signal that caused it.
-func ended(ctx context.Context, err error) error {
+// Named replaces what was said of an end by the signal that caused it. An error
+// that had another cause, or names the signal already, stays.
+func Named(ctx context.Context, err error) error {
 	var sig *fail.Error
-	if ctx.Err() == nil || !errors.As(context.Cause(ctx), &sig) {
+	if ctx.Err() == nil || !errors.As(context.Cause(ctx), &sig) || fail.Exit(err) == sig.Exit {
 		return err
 	}
 	if errors.Is(err, context.Canceled) || fail.Exit(err) == fail.ExitInterrupted {

@@ -1,4 +1,4 @@
-package root
+package signals
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kxtools/kx/internal/base/fail"
 )
 
 // signalChild makes the test binary a process that waits for signals.
@@ -21,7 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(signalChild) == "" {
 		os.Exit(m.Run())
 	}
-	ctx, stop := untilSignal(context.Background())
+	ctx, stop := Until(context.Background())
 	defer stop()
 	fmt.Println("ready")
 	<-ctx.Done()
@@ -88,4 +90,28 @@ func TestIgnoredSignalStaysIgnored(t *testing.T) {
 		}
 	}
 	_ = cmd.Wait() // it was killed
+}
+
+func TestNamed(t *testing.T) {
+	term := fail.New("terminated", fail.ExitTerminated, "terminated")
+	ended, cancel := context.WithCancelCause(context.Background())
+	cancel(term)
+	hinted := term.WithHint("kx agent resume a3fk")
+	other := fail.Denied("denied", "no")
+	for _, c := range []struct {
+		ctx       context.Context
+		err, want error
+	}{
+		{ended, context.Canceled, term},
+		{ended, fmt.Errorf("reading: %w", context.Canceled), term},
+		{ended, fail.New("interrupted", fail.ExitInterrupted, "interrupted"), term},
+		{ended, hinted, hinted},
+		{ended, other, other},
+		{ended, nil, nil},
+		{context.Background(), context.Canceled, context.Canceled},
+	} {
+		if got := Named(c.ctx, c.err); got != c.want {
+			t.Errorf("Named(%v) = %v, want %v", c.err, got, c.want)
+		}
+	}
 }

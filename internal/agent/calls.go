@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/gate"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// calls takes the calls of the open turn that have no result yet through the gate.
+// What is without a result afterwards waits for a person.
+func (r *runner) calls(ctx context.Context) error {
+	var todo []wire.Call
+	for _, c := range r.state.missing() {
+		if !c.started {
+			todo = append(todo, wire.Call{ID: c.ID, Tool: c.Tool, Input: c.Input})
+			continue
+		}
+		// An earlier process was about to run it, or has.
+		if err := r.unknown(c); err != nil {
+			return err
+		}
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	batch, err := r.Gate.Begin()
+	if err != nil {
+		return err
+	}
+	next := func() (gate.Item, bool) {
+		if len(todo) == 0 {
+			return gate.Item{}, false
+		}
+		c := todo[0]
+		todo = todo[1:]
+		return gate.Item{Call: c}, true
+	}
+	begin := func() (*gate.Batch, error) { return batch, nil }
+	return r.Gate.Stream(ctx, next, begin, func(gate.Answer) error { return nil })
+}
+
+// unknown writes the result of a call of which nobody knows what became.
+func (r *runner) unknown(c *callState) error {
+	text := "nobody knows whether this call ran: kx ended while it was under way; look before you call it again"
+	return r.finish(&wire.Result{
+		Type: "result", V: wire.Version, ID: c.ID, Tool: c.Tool, Status: wire.StatusUnknown, Output: wire.Output{"text": text},
+		Error: fail.Failed("unknown", "%s", text).Wire(),
+	})
+}
+
+// finish writes the result of a call.
+func (r *runner) finish(res *wire.Result) error {
+	if err := r.write(evToolResult, res); err != nil {
+		return err
+	}
+	return r.Log.Sync()
+}
+
+// waits writes, once in a run, that a call waits for a person.
+func (r *runner) waits(call, tool, approval string) error {
+	r.mu.Lock()
+	told := r.asked[approval]
+	r.asked[approval] = true
+	r.mu.Unlock()
+	if told {
+		return nil
+	}
+	if err := r.write(evApproval, approvalEvent{ID: approval, CallID: call, Tool: tool, State: wire.ApprovalPending}); err != nil {
+		return err
+	}
+	return r.Log.Sync()
+}
+
+// journal is the gate's view of the run.
+type journal struct{ r *runner }
+
+// Started writes the intent.
+func (j journal) Started(id, tool string, input json.RawMessage) error {
+	if err := j.r.write(evToolCall, toolCall{id, tool, input}); err != nil {
+		return err
+	}
+	return j.r.Log.Sync()
+}
+
+// Ended writes the result, or the request if the call waits for a person. A call
+// that was interrupted while it ran has a result like any other; one that had not
+// begun is still to be done.
+func (j journal) Ended(res *wire.Result) error {
+	switch {
+	case res.Status == wire.StatusPending:
+		return j.r.waits(res.ID, res.Tool, res.ApprovalID)
+	case j.r.unbegun(res):
+		return nil
+	}
+	return j.r.finish(res)
+}
+
+func (r *runner) unbegun(res *wire.Result) bool {
+	if res.Error == nil || res.Error.Exit != fail.ExitInterrupted {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.state.call(res.ID)
+	return c != nil && !c.started
+}

@@ -1,0 +1,55 @@
+package proc
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A child of Start and what stays in its session live beside commands; its end
+// takes along whatever came from it.
+func TestStartEndsAllThatCameFromIt(t *testing.T) {
+	for name, script := range leavers {
+		t.Run(name, func(t *testing.T) {
+			pids := filepath.Join(t.TempDir(), "pids")
+			// The orphan's parent has gone: it is a child of this process now.
+			cmd := exec.Command("bash", "-c", `(sleep 100 & echo $! >>$PIDS)`+"\n"+script+"\necho ready; read || sleep 100")
+			cmd.Env = []string{"PATH=/usr/bin:/bin", "PIDS=" + pids}
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			end, err := Start(cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+				t.Fatalf("it says %q, %v", line, err)
+			}
+			b, _ := os.ReadFile(pids)
+			orphan, _, _ := strings.Cut(string(b), "\n")
+			run(t, sh("sleep 100 & true"))
+			for _, f := range []string{orphan, strconv.Itoa(cmd.Process.Pid)} {
+				if pid, _ := strconv.Atoi(f); syscall.Kill(pid, 0) != nil {
+					t.Errorf("a command's end took process %d along", pid)
+				}
+			}
+			if left := end(); len(left) > 0 {
+				t.Errorf("left %v", left)
+			}
+			_ = cmd.Wait()
+			for _, f := range strings.Fields(string(b)) {
+				pid, _ := strconv.Atoi(f)
+				if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+					t.Errorf("process %d survived: %v", pid, err)
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+			}
+		})
+	}
+}

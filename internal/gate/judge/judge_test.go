@@ -1,0 +1,302 @@
+package judge
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/gate/scope"
+	"github.com/kxtools/kx/internal/record/config"
+	"github.com/kxtools/kx/internal/record/state"
+	"github.com/kxtools/kx/internal/record/trust"
+	"github.com/kxtools/kx/pkg/policy/mode"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// place makes a workspace and a state directory for it.
+func place(t testing.TB) Options {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(root, "home")
+	o := Options{Workspace: filepath.Join(home, "ws"), Cwd: filepath.Join(home, "ws")}
+	o.Dirs = paths.Dirs{UID: os.Getuid(), Home: home, State: filepath.Join(root, "state"), Config: filepath.Join(root, "config"), Runtime: filepath.Join(root, "run")}
+	write(t, filepath.Join(o.Workspace, "real/f"), "")
+	write(t, filepath.Join(o.Dirs.Config, "config.toml"), "")
+	if o.State, err = state.Open(o.Dirs.State); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func write(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t testing.TB, o Options) *Judge {
+	t.Helper()
+	j, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// The session's mode is the first that is given, under every ceiling; what asks
+// for more is refused, what is only a default gives way.
+func TestEffectiveMode(t *testing.T) {
+	for _, tt := range []struct{ max, user, project, session, asked, want string }{
+		{"", "", "", "", "", "default"},
+		{"", "plan", "", "", "", "plan"},
+		{"", "plan", "", "", "default", "default"}, // the user's mode is no ceiling
+		{"", "plan", "", "dontAsk", "", "dontAsk"},
+		{"", "", "", "", "bypassPermissions", "bypassPermissions"},
+		{"default", "", "", "", "acceptEdits", "widening"},
+		{"default", "", "", "", "plan", "plan"},
+		{"default", "bypassPermissions", "", "", "", "default"},
+		{"acceptEdits", "", "", "bypassPermissions", "", "acceptEdits"},
+		{"plan", "", "", "", "dontAsk", "widening"},
+		{"dontAsk", "", "", "", "plan", "widening"}, // plan would ask
+		{"", "", "", "default", "bypassPermissions", "widening"},
+		{"", "", "", "default", "plan", "plan"},
+		{"", "", "", "plan", "default", "widening"},
+		{"", "", "plan", "", "", "plan"},
+		{"", "", "dontAsk", "", "", "dontAsk"},
+		{"", "", "dontAsk", "", "plan", "widening"},
+		{"", "", "plan", "", "default", "widening"},
+		{"", "", "plan", "bypassPermissions", "", "plan"},
+		// Ceilings that leave nothing: each would ask or do what the other
+		// forbids.
+		{"dontAsk", "", "plan", "", "", "widening"},
+		{"", "", "dontAsk", "plan", "", "widening"},
+		{"dontAsk", "", "", "plan", "", "widening"},
+	} {
+		cfg := &config.Config{MaxMode: "bypassPermissions", Mode: "default", ProjectMode: tt.project}
+		if tt.max != "" {
+			cfg.MaxMode = tt.max
+		}
+		if tt.user != "" {
+			cfg.Mode = tt.user
+		}
+		got, err := effectiveMode(cfg, Options{Mode: tt.asked, Session: tt.session})
+		if err != nil {
+			if fail.Exit(err) != 2 || got != "" {
+				t.Errorf("%+v: %q, %v", tt, got, err)
+			}
+			got = fail.As(err).Code
+		}
+		if got != tt.want {
+			t.Errorf("%+v: %q", tt, got)
+		}
+		if tt.asked != "" {
+			if m, err := effectiveMode(cfg, Options{Mode: tt.asked, Session: tt.session, AnyMode: true}); m != tt.asked || err != nil {
+				t.Errorf("%+v can't be explained: %q, %v", tt, m, err)
+			}
+		}
+	}
+}
+
+// Whatever the ceilings are, a mode that comes out lies below each of them.
+func TestEffectiveModeHolds(t *testing.T) {
+	all := append([]string{""}, mode.All...)
+	for _, max := range mode.All {
+		for _, project := range []string{"", mode.Plan, mode.DontAsk} {
+			for _, session := range all {
+				for _, asked := range all {
+					cfg := &config.Config{MaxMode: max, Mode: mode.AcceptEdits, ProjectMode: project}
+					m, err := effectiveMode(cfg, Options{Mode: asked, Session: session})
+					if err != nil {
+						continue
+					}
+					for _, ceiling := range []string{max, project, session} {
+						if ceiling != "" && !mode.Narrows(ceiling, m) {
+							t.Errorf("max %s, project %s, session %s, asked %s: %s", max, project, session, asked, m)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestNarrow(t *testing.T) {
+	j := &Judge{Mode: mode.Default}
+	for asked, want := range map[string]string{"": "default", "default": "default", "plan": "plan", "dont-ask": "dontAsk", "acceptEdits": "widening", "bypass-permissions": "widening", "yolo": "usage"} {
+		got, err := j.Narrow(asked)
+		if err != nil {
+			got = fail.As(err).Code
+		}
+		if got != want || err != nil && fail.Exit(err) != 2 {
+			t.Errorf("%q: %q, %v", asked, got, err)
+		}
+	}
+	if _, err := j.Narrow(strings.Repeat("x", 9000)); len(err.Error()) > 200 {
+		t.Error("the message has all of it")
+	}
+}
+
+// A trusted project speaks, under the user's ceiling; a damaged record of trust
+// may have held a deny, so nothing is judged.
+func TestTrust(t *testing.T) {
+	o := place(t)
+	write(t, filepath.Join(o.Workspace, ".kx/config.toml"), "mode = \"plan\"\n[limits]\nmax_calls_per_turn = 7\n")
+	write(t, filepath.Join(o.Workspace, ".kx/policy.toml"), "[[rule]]\ntool = \"todo_write\"\ndecision = \"deny\"\n")
+	input := json.RawMessage(`{}`)
+	if j := open(t, o); j.Mode != mode.Default || j.Config.Limits.MaxCallsPerTurn != 256 || j.Explain("todo_write", input, j.Mode, true).Decision != wire.Allow {
+		t.Errorf("a project that is not trusted has spoken: %+v", j)
+	}
+	store := trust.New(o.State, time.Now)
+	seen, err := trust.Read(o.Workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Add(o.Workspace, trust.LevelFiles, seen); err != nil {
+		t.Fatal(err)
+	}
+	if j := open(t, o); j.Mode != mode.Plan || j.Config.Limits.MaxCallsPerTurn != 7 || j.Explain("todo_write", input, j.Mode, true).Decision != wire.Deny {
+		t.Errorf("a trusted project has not spoken: %+v", j)
+	}
+	records, _ := filepath.Glob(filepath.Join(o.Dirs.State, "trust", "*.json"))
+	if len(records) != 1 {
+		t.Fatal(records)
+	}
+	write(t, records[0], "{}")
+	if _, err := Open(o); fail.Exit(err) != 2 || fail.As(err).Hint != "kx trust add" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	o := place(t)
+	o.Cwd = o.Dirs.Home // outside the workspace: calls start at its root
+	if j := open(t, o); j.Cwd != o.Workspace {
+		t.Errorf("cwd %s", j.Cwd)
+	}
+	for file, bad := range map[string]string{"config.toml": "x = 1\n", "policy.toml": "[[rule]]\n"} {
+		write(t, filepath.Join(o.Dirs.Config, file), bad)
+		if _, err := Open(o); fail.Exit(err) != 2 {
+			t.Errorf("%s: %v", file, err)
+		}
+		write(t, filepath.Join(o.Dirs.Config, file), "")
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	o := place(t)
+	if err := os.Symlink("real", filepath.Join(o.Workspace, "link")); err != nil {
+		t.Fatal(err)
+	}
+	j := open(t, o)
+	for _, tt := range []struct{ tool, input, want string }{
+		{"read_file", `{"path":"link/f","limit":1}`, `{"limit":1,"path":"WS/real/f"}`},
+		{"read_file", `{"path":"~/ws/new"}`, `{"path":"WS/new"}`},
+		{"read_file", `{}`, `{}`},
+		{"list_files", `{}`, `{"path":"WS"}`},
+		{"glob_search", `{"pattern":"../*"}`, `{"path":"WS","pattern":"../*"}`},
+		{"bash", `{"command":"cd link","cwd":"link"}`, `{"command":"cd link","cwd":"WS/real"}`},
+		{"bash", `{"command":"ls"}`, `{"command":"ls"}`},
+		{"todo_write", `{"path":"link"}`, `{"path":"link"}`},
+		{"read_file", `{"path":1}`, "read_file: path is not a string"},
+		{"read_file", `{"path":"a\u0000"}`, "read_file: the path has a NUL byte"},
+		{"read_file", `[]`, "read_file: the input is not a JSON object"},
+	} {
+		got, err := j.Canonical(tt.tool, json.RawMessage(tt.input))
+		if err != nil {
+			if fail.Exit(err) != 2 {
+				t.Errorf("%s: exit %d", tt.input, fail.Exit(err))
+			}
+			got = json.RawMessage(err.Error())
+		}
+		if string(got) != strings.ReplaceAll(tt.want, "WS", o.Workspace) {
+			t.Errorf("%s %s: %s", tt.tool, tt.input, got)
+		}
+	}
+}
+
+// A symlink that moves between the decision and the call changes neither.
+func TestOnce(t *testing.T) {
+	o := place(t)
+	link := filepath.Join(o.Workspace, "link")
+	write(t, filepath.Join(o.Dirs.Home, "outside/f"), "")
+	point := func(to string) {
+		os.Remove(link)
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	input := json.RawMessage(`{"path":"link/f"}`)
+	j := open(t, o)
+	point("real")
+	once := j.Once()
+	before, err := once.Canonical("read_file", input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	point(filepath.Join(o.Dirs.Home, "outside"))
+	d := once.Explain("read_file", input, j.Mode, true)
+	if d.Decision != wire.Allow || d.Points[0].Resource != "real/f" || string(before) != `{"path":"`+o.Workspace+`/real/f"}` {
+		t.Errorf("%s is what the tool gets, %+v what was decided", before, d.Points)
+	}
+	if d := j.Once().Explain("read_file", input, j.Mode, true); d.Decision != wire.Ask {
+		t.Errorf("the next call is %s", d.Decision)
+	}
+	if got, _ := j.Canonical("read_file", input); string(got) == string(before) {
+		t.Error("the judge itself remembers")
+	}
+}
+
+func TestAction(t *testing.T) {
+	for _, tt := range []struct{ tool, input, want string }{
+		{"bash", `{"timeout_ms":5,"description":"d","command":"ls","cwd":"/"}`, `{"command":"ls","cwd":"/"}`},
+		{"write_file", `{"path":"a","description":"d"}`, `{"path":"a","description":"d"}`},
+	} {
+		if got, err := Action(tt.tool, json.RawMessage(tt.input)); err != nil || string(got) != tt.want {
+			t.Errorf("%s: %s, %v", tt.tool, got, err)
+		}
+	}
+}
+
+// What is raised is asked for in every mode that asks; a deny stays one.
+func TestRaise(t *testing.T) {
+	o := place(t)
+	write(t, filepath.Join(o.Dirs.Config, "policy.toml"), "[[rule]]\ntool = \"todo_write\"\ndecision = \"deny\"\n")
+	o.Scope = scope.Scope{Credential: scope.Credential{MCPServerDeny: scope.List{"git"}}}
+	j := open(t, o)
+	for _, tt := range []struct {
+		tool, mode string
+		want       wire.Verdict
+		reason     string
+		mandatory  bool
+	}{
+		{"get_goal", mode.Default, wire.Ask, "why", true},
+		{"get_goal", mode.Bypass, wire.Ask, "why", true},
+		{"get_goal", mode.DontAsk, wire.Deny, "why", true},
+		{"write_file", mode.AcceptEdits, wire.Ask, "why", true},
+		{"write_file", mode.Plan, wire.Deny, "why", true},
+		{"todo_write", mode.Bypass, wire.Deny, "deny by ", false},
+		{"mcp__git__push", mode.Bypass, wire.Deny, ReasonCredential, false},
+	} {
+		d := j.Explain(tt.tool, json.RawMessage(`{"path":"a"}`), tt.mode, true)
+		Raise(d, "why")
+		if d.Decision != tt.want || !strings.HasPrefix(d.Reason, tt.reason) || d.Mandatory != tt.mandatory || d.ApprovalRequired != (tt.want == wire.Ask) {
+			t.Errorf("%s in %s: %+v", tt.tool, tt.mode, d)
+		}
+	}
+	d := &wire.Decision{Tool: "get_goal", Decision: wire.Ask, BaseDecision: wire.Ask, Mandatory: true, Reason: "first"}
+	if Raise(d, "why"); d.Reason != "first" {
+		t.Errorf("the reason is %q", d.Reason)
+	}
+}

@@ -1,0 +1,73 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/base/sock"
+)
+
+// Place is where a resident lives.
+type Place struct {
+	Lock   string    // taken for its life
+	Socket string    // where it listens, unless another state directory's does there
+	Said   io.Writer // where the client that started it hears how the start went
+}
+
+// Live is the life of a resident: it serves until ctx ends or nobody needs it,
+// and leaves nothing behind. If another one lives it says so and returns.
+func Live(ctx context.Context, at Place, srv *sock.Server) error {
+	syscall.Umask(0o077)
+	unlock, ok, err := fsx.TryLock(at.Lock)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		_, err := fmt.Fprintln(at.Said, Busy)
+		return err
+	}
+	defer unlock()
+	defer os.Truncate(at.Lock, 0)
+	if err := os.Truncate(at.Lock, 0); err != nil {
+		return err
+	}
+	ln, err := listen(at)
+	if err != nil {
+		return err
+	}
+	defer ln.Close() // which removes the socket
+	if err := os.WriteFile(at.Lock, fmt.Appendf(nil, "%d %s\n", os.Getpid(), ln.Addr()), 0o600); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(at.Said, Ready); err != nil {
+		return fail.Failed("no_client", "the client that started this host has gone").Because(err)
+	}
+	return srv.Serve(ctx, ln)
+}
+
+// listen opens the socket. Where the usual name is taken, it is by the resident of
+// another state directory, and ours gets a name made from its lock. The lock of the
+// folder keeps two from taking each other's socket for one that was left.
+func listen(at Place) (*net.UnixListener, error) {
+	dir := filepath.Dir(at.Socket)
+	unlock, err := fsx.Lock(filepath.Join(dir, ".lock"))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	ln, err := sock.Listen(at.Socket)
+	if fail.Exit(err) != fail.ExitConflict {
+		return ln, err
+	}
+	sum := sha256.Sum256([]byte(at.Lock))
+	return sock.Listen(filepath.Join(dir, hex.EncodeToString(sum[:4])+".sock"))
+}
