@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -17,10 +18,23 @@ func (r *run) request() wire.Approval {
 		Kind: "call", Tool: r.call.Tool, Input: r.action, Session: r.gate.Session, Caller: r.gate.Caller,
 		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Reason: r.decision.Reason, Mandatory: r.decision.Mandatory,
 	}
+	a.Preview = description(r.call.Input)
 	if r.gate.Run {
 		a.CallID = r.call.ID // two equal calls of a run are two questions
 	}
 	return a
+}
+
+// description is what a call says of itself. It is the caller's word, and no part
+// of the action.
+func description(input json.RawMessage) string {
+	var in struct {
+		Description string `json:"description"`
+	}
+	if json.Unmarshal(input, &in) != nil {
+		return ""
+	}
+	return in.Description
 }
 
 // ask settles a call that needs a person, and waits for one until waiting ends.

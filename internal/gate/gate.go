@@ -79,8 +79,12 @@ func (g *Gate) Begin() (*Batch, error) {
 	return &Batch{gate: g, judge: j, limit: limit.NewBatch(j.Config.Limits)}, nil
 }
 
+// mostInput is the largest input whatever the configuration says: it is in memory
+// several times.
+const mostInput = 1 << 30
+
 // MaxInput is the largest input that a call of the batch may have, in bytes.
-func (b *Batch) MaxInput() int { return int(b.judge.Config.Limits.MaxInputBytes) }
+func (b *Batch) MaxInput() int { return int(min(b.judge.Config.Limits.MaxInputBytes, mostInput)) }
 
 // run is one call on its way through the gate.
 type run struct {
@@ -232,7 +236,7 @@ func (r *run) deny() error {
 	if by.Kind == "mode" {
 		why = "mode " + r.decision.EffectiveMode + " does not allow it"
 	}
-	return fail.Denied("denied", "%s is denied: %s", r.call.Tool, why).WithHint("kx policy check --tool %s", r.call.Tool)
+	return fail.Denied("denied", "%s is denied: %s", r.call.Tool, why).WithHint("kx audit show %s", r.call.ID)
 }
 
 // record writes the decision into the audit.

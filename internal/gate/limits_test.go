@@ -36,6 +36,11 @@ func TestInputBytes(t *testing.T) {
 	if b := w.begin(); b.MaxInput() != 30 {
 		t.Errorf("an input may have %d bytes", b.MaxInput())
 	}
+	w.config("[limits]\nmax_input_bytes = 9223372036854775807\n")
+	if b := w.begin(); b.MaxInput() != 1<<30 {
+		t.Errorf("an input may have %d bytes", b.MaxInput())
+	}
+	w.config("[limits]\nmax_input_bytes = 30\n")
 	w.wants(w.call("todo_write", at(30)), wire.StatusOK, 0, 1)
 	r := w.call("todo_write", at(31))
 	w.quota(r, "input_bytes", "bytes", 30, 31)

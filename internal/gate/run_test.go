@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -193,6 +194,40 @@ decision = "deny"
 	}
 }
 
+// While somebody moves a symlink, the tool gets what was decided of, every time.
+func TestPathsRace(t *testing.T) {
+	w := newWorld(t, nil)
+	link := filepath.Join(w.ws, "link")
+	for _, dir := range []string{"one", "two"} {
+		w.file(dir+"/f", "")
+	}
+	if err := os.Symlink("one", link); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan bool)
+	var swapper sync.WaitGroup
+	swapper.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			os.Symlink([]string{"one", "two"}[i%2], link+".new")
+			os.Rename(link+".new", link)
+		}
+	})
+	for range 300 {
+		r := w.call("read_file", `{"path":"link/f"}`)
+		if r.Status != wire.StatusOK || !strings.Contains(w.last.Load().(string), `"path":"`+w.ws+"/"+r.Decision.Points[0].Resource+`"`) {
+			t.Errorf("decided of %+v, the tool got %s", r.Decision.Points, w.last.Load())
+			break
+		}
+	}
+	close(done)
+	swapper.Wait()
+}
+
 // Files that a tool meets by itself are decided one by one: denied ones are left
 // out, and ones that ask, unless a person was asked for the like and allowed it.
 func TestMayRead(t *testing.T) {
@@ -211,6 +246,10 @@ final = true
 [[rule]]
 tool = "list_files"
 path = "drafts/**"
+decision = "ask"
+[[rule]]
+tool = "list_files"
+path = "notes/**"
 decision = "ask"
 `)
 	check := func(want map[string]bool) {
@@ -235,7 +274,7 @@ decision = "ask"
 	w.wants(r, wire.StatusPending, 4, 2)
 	w.answer(r.ApprovalID, wire.ApprovalAllowed)
 	w.wants(w.call("list_files", `{"path":"drafts/sub"}`), wire.StatusOK, 0, 3)
-	check(map[string]bool{w.ws + "/drafts/sub/a": true, w.ws + "/drafts/sub/.env": false, outside + "/a": false})
+	check(map[string]bool{w.ws + "/drafts/sub/a": true, w.ws + "/drafts/sub/.env": false, w.ws + "/notes/a": false, outside + "/a": false})
 
 	w.opts.Mode = "bypassPermissions"
 	w.wants(w.call("list_files", `{}`), wire.StatusOK, 0, 4)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/tool"
@@ -149,6 +150,29 @@ func TestStreamOrder(t *testing.T) {
 	}
 	if len(g.order) != 16 {
 		t.Errorf("%v", g.order)
+	}
+}
+
+// A serial call starts only when those before it have ended, however long they
+// take.
+func TestStreamSerialWaits(t *testing.T) {
+	begun := make(chan bool)
+	beside := false
+	w := newWorld(t, handlers{
+		"get_goal": func(context.Context, *tool.Env, json.RawMessage) (wire.Output, error) {
+			select {
+			case <-begun:
+				beside = true
+			case <-time.After(50 * time.Millisecond): // long enough to be overtaken
+			}
+			return nil, nil
+		},
+		"bash": func(context.Context, *tool.Env, json.RawMessage) (wire.Output, error) { close(begun); return nil, nil },
+	})
+	w.config("[experimental]\nunsandboxed_bash = true\n")
+	w.policy(allowAll)
+	if ids := w.stream(feed("get_goal", "bash")); len(ids) != 2 || beside {
+		t.Errorf("%v, beside each other: %v", ids, beside)
 	}
 }
 

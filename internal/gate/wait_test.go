@@ -55,17 +55,23 @@ func TestWaitInVain(t *testing.T) {
 	w.wants(w.call("write_file", write), wire.StatusError, 1, 0)
 }
 
+// Whatever waiting came to, a call that is interrupted meanwhile does not run, and
+// its request and its answer stay.
 func TestWaitInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	w, parked := waiting(t, func(_ *world, waiting context.Context, _ string) error {
-		cancel()
-		<-waiting.Done()
-		return waiting.Err()
-	})
-	r := w.begin().Do(ctx, wire.Call{Tool: "write_file", Input: json.RawMessage(write)})
-	w.wants(r, wire.StatusError, 130, 0)
-	if a, err := w.Approvals.Get((*parked)[0]); err != nil || a.State != wire.ApprovalPending {
-		t.Errorf("%+v, %v", a, err)
+	for state, await := range map[string]func(w *world, waiting context.Context, id string) error{
+		wire.ApprovalPending: func(_ *world, waiting context.Context, _ string) error { <-waiting.Done(); return waiting.Err() },
+		wire.ApprovalAllowed: func(w *world, _ context.Context, id string) error { w.answer(id, wire.ApprovalAllowed); return nil },
+		wire.ApprovalDenied: func(w *world, _ context.Context, id string) error {
+			w.answer(id, wire.ApprovalDenied)
+			return errors.New("the connection was closed")
+		},
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		w, parked := waiting(t, func(w *world, waiting context.Context, id string) error { cancel(); return await(w, waiting, id) })
+		w.wants(w.begin().Do(ctx, wire.Call{Tool: "write_file", Input: json.RawMessage(write)}), wire.StatusError, 130, 0)
+		if a, err := w.Approvals.Get((*parked)[0]); err != nil || a.State != state {
+			t.Errorf("%+v, %v", a, err)
+		}
 	}
 }
 

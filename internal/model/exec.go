@@ -111,24 +111,41 @@ func (m *Exec) Turn(ctx context.Context, r *Request) (*Turn, error) {
 	// A program that does not read must not hang the run; what became of the
 	// write shows in what it answers.
 	go m.in.Write(append(raw, '\n'))
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-m.quit:
+	a, err := m.answer(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case fail.Exit(a.err) == fail.ExitLimit:
+		return nil, fail.Failed("model_broken", "the model's answer has more than %d MiB", maxTurn>>20)
+	case a.err != nil:
+		close(m.quit)
 		return nil, m.broken()
-	case a := <-m.answers:
-		switch {
-		case fail.Exit(a.err) == fail.ExitLimit:
-			return nil, fail.Failed("model_broken", "the model's answer has more than %d MiB", maxTurn>>20)
-		case a.err != nil:
+	}
+	l, err := parseLine(a.raw)
+	if err != nil {
+		return nil, fail.Failed("model_broken", "the model's answer is not a turn: %v: %s", err, short(string(a.raw))).WithHint("man kx-json")
+	}
+	return l.play(ctx, r)
+}
+
+// answer waits for what the program prints next. Once it has ended nothing more is
+// waited for, even if something that it left behind keeps its output open.
+func (m *Exec) answer(ctx context.Context) (answer, error) {
+	exited := m.exited
+	var late <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return answer{}, ctx.Err()
+		case <-m.quit:
+			return answer{}, m.broken()
+		case <-exited:
+			exited, late = nil, time.After(grace)
+		case <-late:
 			close(m.quit)
-			return nil, m.broken()
+		case a := <-m.answers:
+			return a, nil
 		}
-		l, err := parseLine(a.raw)
-		if err != nil {
-			return nil, fail.Failed("model_broken", "the model's answer is not a turn: %v: %s", err, short(string(a.raw))).WithHint("man kx-json")
-		}
-		return l.play(ctx, r)
 	}
 }
 

@@ -111,18 +111,19 @@ func TestExecRequest(t *testing.T) {
 
 func TestExecBroken(t *testing.T) {
 	for name, c := range map[string]struct{ command, code, want string }{
-		"exits":                 {"exit 0", "model_ended", "the model ended"},
-		"exits with words":      {"read -r l; printf 'one\\n\\ntwo\\n' >&2; exit 3", "model_ended", "the model ended (exit status 3): one; two"},
-		"is killed":             {"kill -9 $$", "model_ended", "the model ended (signal: killed)"},
-		"does not exist":        {"/nowhere/model", "model_ended", "not found"},
-		"closes its stdout":     {"echo bye >&2; exec >&-; sleep 100", "model_ended", "the model closed its output: bye"},
-		"prints garbage":        {"echo hello; cat", "model_broken", "not a turn: it is not a JSON object: hello"},
-		"prints a secret field": {`echo '{"say":"x","tool":"y"}'; cat`, "model_broken", `unknown field "tool"`},
-		"prints half a line":    {`printf '{"say":"x"'`, "model_broken", "ends in the middle"},
-		"never ends a line":     {"head -c 17000000 /dev/zero | tr '\\0' x; cat", "model_broken", "more than 16 MiB"},
-		"has a fault":           {`echo '{"fail":{"status":529}}'; cat`, "model_failed", "status 529"},
-		"expects":               {`echo '{"expect":{"tool":"bash"}}'; cat`, CodeExpect, "expected bash, found no call of it"},
-		"complains at length":   {`i=0; while [ $i -lt 500 ]; do echo "line $i of many" >&2; i=$((i+1)); done; exit 1`, "model_ended", "line 498 of many; line 499 of many"},
+		"exits":                        {"exit 0", "model_ended", "the model ended"},
+		"exits with words":             {"read -r l; printf 'one\\n\\ntwo\\n' >&2; exit 3", "model_ended", "the model ended (exit status 3): one; two"},
+		"is killed":                    {"kill -9 $$", "model_ended", "the model ended (signal: killed)"},
+		"does not exist":               {"/nowhere/model", "model_ended", "not found"},
+		"leaves its output to a child": {"sleep 100 & echo bye >&2; exit 4", "model_ended", "the model ended (exit status 4): bye"},
+		"closes its stdout":            {"echo bye >&2; exec >&-; sleep 100", "model_ended", "the model closed its output: bye"},
+		"prints garbage":               {"echo hello; cat", "model_broken", "not a turn: it is not a JSON object: hello"},
+		"prints a secret field":        {`echo '{"say":"x","tool":"y"}'; cat`, "model_broken", `unknown field "tool"`},
+		"prints half a line":           {`printf '{"say":"x"'`, "model_broken", "ends in the middle"},
+		"never ends a line":            {"head -c 17000000 /dev/zero | tr '\\0' x; cat", "model_broken", "more than 16 MiB"},
+		"has a fault":                  {`echo '{"fail":{"status":529}}'; cat`, "model_failed", "status 529"},
+		"expects":                      {`echo '{"expect":{"tool":"bash"}}'; cat`, CodeExpect, "expected bash, found no call of it"},
+		"complains at length":          {`i=0; while [ $i -lt 500 ]; do echo "line $i of many" >&2; i=$((i+1)); done; exit 1`, "model_ended", "line 498 of many; line 499 of many"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := start(t, c.command)

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/kxtools/kx/pkg/policy/catalogue"
@@ -22,6 +23,25 @@ var runners = map[string]bool{
 	"python3": true, "ruby": true, "perl": true, "php": true, "bash": true, "sh": true, "zsh": true, "go": true, "cargo": true,
 	"mvn": true, "gradle": true, "just": true, "task": true, "tox": true, "pytest": true, "env": true, "xargs": true, "sudo": true,
 	"docker": true, "ssh": true, "find": true, "awk": true, "rake": true, "bundle": true, "composer": true, "uv": true, "poetry": true,
+}
+
+// subcommands are words behind which a runner runs what follows, or what the
+// files of the workspace say.
+var subcommands = map[string]bool{
+	"run": true, "test": true, "exec": true, "x": true, "start": true, "generate": true, "install": true, "ci": true,
+	"build": true, "check": true, "-m": true, "-c": true, "-e": true, "dlx": true,
+}
+
+// runsFiles reports whether a command that begins with the words, and may go on
+// in any way, runs files or code that it is given.
+func runsFiles(words []string) bool {
+	switch {
+	case len(words) == 0 || !runners[path.Base(words[0])]:
+		return false
+	case len(words) == 1:
+		return true
+	}
+	return len(words) == 2 && subcommands[words[1]]
 }
 
 // Lint looks for rules that do nothing, or far more than they seem to.
@@ -85,7 +105,7 @@ func (s *Set) lintAllow(r *rule, add func(string, string, ...any)) {
 		add("allow_all", "it allows every command")
 	case r.Command != "" && r.fits("bash") && r.command.Rest && len(r.command.Words) == 0:
 		add("allow_all", "it allows every command")
-	case r.Command != "" && r.fits("bash") && r.command.Rest && len(r.command.Words) == 1 && runners[r.command.Program()]:
+	case r.Command != "" && r.fits("bash") && r.command.Rest && runsFiles(r.command.Words):
 		add("runs_files", "%s runs whatever files or arguments say, so this allows every command", r.command.Program())
 	case r.Path != "" && r.Effect != catalogue.Read && (r.path.Glob == "**" || r.path.Glob == "**/*"):
 		add("allow_all", "it allows every path")

@@ -139,6 +139,9 @@ func slow(tool string) bool { return tool == "bash" }
 // result writes how a call ended: "ok" only where nothing else says it.
 func (w *teller) result(t *out.Text, r *wire.Result) {
 	about, status := w.about[r.ID], string(r.Status)
+	if about == "" && r.Decision != nil && len(r.Decision.Points) > 0 {
+		about = cut(r.Decision.Points[0].Resource)
+	}
 	if ran := r.Error == nil || r.Error.Code == "exit_status"; slow(r.Tool) && ran {
 		about = "" // it stands a line above
 	}

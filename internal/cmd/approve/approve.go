@@ -52,7 +52,7 @@ func print(a *app.App, r *wire.Approval) error {
 	return a.Printer().Record(r, func(t *out.Text) {
 		t.Printf("%s  %s  %s  %s ago\n", t.Paint(out.Bold, r.ID), r.State, r.Tool, age(a.Now(), r.CreatedAt))
 		lines := append(fields(r.Input), [][2]string{
-			{"in", r.Cwd}, {"session", r.Session}, {"caller", r.Caller}, {"why", r.Reason}, {"preview", r.Preview},
+			{"in", r.Cwd}, {"session", r.Session}, {"caller", r.Caller}, {"why", r.Reason}, {"it says", r.Preview},
 		}...)
 		if r.DecidedBy != nil {
 			by := fmt.Sprintf("pid %d %s %s", r.DecidedBy.PID, r.DecidedBy.Exe, r.DecidedBy.TTY)
@@ -71,7 +71,8 @@ func print(a *app.App, r *wire.Approval) error {
 		}
 		for _, l := range lines {
 			if l[1] != "" {
-				t.Printf("  %-*s  %s\n", width, l[0], strings.ReplaceAll(l[1], "\n", "\n"+strings.Repeat(" ", width+4)))
+				text := strings.TrimSuffix(l[1], "\n")
+				t.Printf("  %-*s  %s\n", width, l[0], strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", width+4)))
 			}
 		}
 	})

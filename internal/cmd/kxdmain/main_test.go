@@ -1,4 +1,4 @@
-package kxdmain
+package kxdmain_test
 
 import (
 	"context"
@@ -6,13 +6,14 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/term"
+	"github.com/kxtools/kx/internal/cmd/kxdmain"
 )
 
 func TestUsersNeverTypeIt(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"agent-"}, {""}} {
 		s, _, out, errs := term.Test()
 		s.OutTTY = true
-		if exit := Main(context.Background(), args, s, nil, ""); exit != fail.ExitUsage || out.Len() > 0 ||
+		if exit := kxdmain.Main(context.Background(), args, s, nil, ""); exit != fail.ExitUsage || out.Len() > 0 ||
 			errs.String() != "kx: kxd is started by kx; users never type it\nhint: kx help\n" {
 			t.Errorf("kxd %q: exit %d, %q, %q", args, exit, out, errs)
 		}

@@ -98,6 +98,13 @@ func find(pages fs.ReadDirFS, name string) (string, error) {
 	return "", err.WithHint("kx man")
 }
 
+// Subject reports whether name is a page about a subject, not a command: json,
+// state, policy.
+func Subject(name string) bool {
+	file, err := find(man.FS, name)
+	return err == nil && !strings.HasSuffix(file, ".1")
+}
+
 // title is the name of a page without its section.
 func title(file string) string { return file[:strings.LastIndexByte(file, '.')] }
 

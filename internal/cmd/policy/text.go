@@ -72,7 +72,7 @@ func rows(d *wire.Decision) []row {
 		}
 	}
 	for _, p := range d.Points {
-		list = append(list, pointRow(strings.TrimSpace(p.Effect+" "+p.Resource), &p))
+		list = append(list, pointRow(or(strings.TrimSpace(p.Effect+" "+p.Resource), "the call"), &p))
 	}
 	if len(list) == 0 {
 		list = append(list, pointRow("without an input", &wire.Point{Decision: d.BaseDecision, Rule: d.Rule, Reason: ownReason(d)}))

@@ -2,10 +2,12 @@ package root
 
 import (
 	"context"
+	"slices"
 
 	"github.com/kxtools/kx/internal/base/argv"
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/man"
 )
 
 // newHelp returns kx help: the same as --help behind the words.
@@ -13,7 +15,7 @@ func newHelp(a *app.App) *app.Command {
 	return &app.Command{
 		Name:  "help",
 		Usage: "explain a command",
-		What:  "Prints what kx WORD --help prints.",
+		What:  "Prints what kx WORD --help prints, or the manual page of a subject: json, state, policy.",
 		Args:  "[WORD...]",
 		Examples: []app.Example{
 			{Line: "kx help"},
@@ -26,8 +28,11 @@ func newHelp(a *app.App) *app.Command {
 			}
 			return list
 		}},
-		Run: func(_ context.Context, args []string) error {
-			line, err := argv.Normalize(a.Root.Node(), append(args, "--help"))
+		Run: func(ctx context.Context, args []string) error {
+			line, err := argv.Normalize(a.Root.Node(), append(slices.Clone(args), "--help"))
+			if err != nil && len(args) == 1 && man.Subject(args[0]) {
+				return man.New(a, nil).Run(ctx, args)
+			}
 			if err != nil {
 				return err
 			}

@@ -59,6 +59,7 @@ func TestDigest(t *testing.T) {
 	seen := map[string]int{}
 	for i, c := range []*config.Config{
 		{}, {UserPolicy: file(allow)}, {ProjectPolicy: file(allow)}, {UserPolicy: file(allow + deny)}, {UserPolicy: file(allow), ProjectPolicy: file(deny)}, {UserPolicy: file("")},
+		{UserPolicy: file(strings.Replace(allow, "bash", "bish", 1))},
 	} {
 		r, err := Load(c)
 		if err != nil {

@@ -113,7 +113,7 @@ func (s *Store) load(id string) (*wire.Approval, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !hmac.Equal([]byte(mac), []byte(answer.MAC)) || answer.ID != id || answer.ActionHash != pending.ActionHash {
+	if !hmac.Equal([]byte(mac), []byte(answer.MAC)) || answer.ActionHash != pending.ActionHash {
 		return nil, fail.Denied("forged_answer", "the answer to request %s was not written by kx", id).
 			WithHint("rm %s", s.path("decided", id))
 	}

@@ -120,3 +120,26 @@ func TestParkAtOnce(t *testing.T) {
 		t.Error("a request without a hash was parked")
 	}
 }
+
+// However many ask at once, no more than the cap wait.
+func TestCapAtOnce(t *testing.T) {
+	d := newDesk(t)
+	for i := range MaxPending - 5 {
+		d.ask(fmt.Sprint(i), "")
+	}
+	var mu sync.Mutex
+	exits := map[int]int{}
+	var all sync.WaitGroup
+	for i := range 10 {
+		all.Go(func() {
+			_, err := d.park(fmt.Sprint("more ", i), "")
+			mu.Lock()
+			defer mu.Unlock()
+			exits[fail.Exit(err)]++
+		})
+	}
+	all.Wait()
+	if exits[0] != 5 || exits[6] != 5 {
+		t.Errorf("%v", exits)
+	}
+}

@@ -2,12 +2,14 @@ package audit
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
@@ -132,7 +134,11 @@ func (l *Log) freeze() (unlock func(), err error) {
 	if _, err := os.Stat(l.dir()); os.IsNotExist(err) {
 		return func() {}, nil
 	}
-	return fsx.Lock(filepath.Join(l.dir(), "lock"))
+	unlock, err = fsx.Lock(filepath.Join(l.dir(), "lock"))
+	if errors.Is(err, syscall.EROFS) {
+		return func() {}, nil // nobody can append to what can't be written
+	}
+	return unlock, err
 }
 
 // Verify follows the chain from the first line to the last. The error names

@@ -135,6 +135,7 @@ func TestUserFileErrors(t *testing.T) {
 		{"mode is a number", "max_mode = 3\n", `max_mode: expected default, acceptEdits, bypassPermissions, plan, dontAsk, got 3`},
 		{"zero", "[limits]\nmax_parallel_tools = 0\n", `config.toml:2: limits.max_parallel_tools: expected a whole number above 0, got 0`},
 		{"negative", "limits.max_timeout_ms = -1\n", "expected a whole number above 0, got -1"},
+		{"huge", "limits.max_timeout_ms = 9223372036854775807\n", "expected a number up to 1099511627776"},
 		{"float", "limits.max_timeout_ms = 1.5\n", "expected a whole number above 0, got 1.5"},
 		{"profile", "limits.max_sandbox = \"network-enabled\"\n", `expected read_only, workspace_write, network_enabled, host, got "network-enabled"`},
 		{"bool", "experimental.browser = \"yes\"\n", `expected true or false, got "yes"`},

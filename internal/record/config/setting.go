@@ -70,10 +70,17 @@ func setMode(to, value any, _ paths.Dirs) string {
 	return ""
 }
 
+// maxNumber is above every limit that makes sense, and far from where sums of
+// limits overflow.
+const maxNumber = 1 << 40
+
 func setNumber(to, value any, _ paths.Dirs) string {
 	n, ok := value.(int64)
-	if !ok || n <= 0 {
+	switch {
+	case !ok || n <= 0:
 		return expected("a whole number above 0", value)
+	case n > maxNumber:
+		return expected(fmt.Sprintf("a number up to %d", int64(maxNumber)), value)
 	}
 	*to.(*int64) = n
 	return ""

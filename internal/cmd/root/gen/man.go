@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"regexp"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/man"
 )
 
 // pages returns a page for kx and for every command that is shown.
@@ -103,8 +105,13 @@ func seeAlso(path []*app.Command) []string {
 	for _, s := range path[len(path)-1].Visible() {
 		ref(pageName(path)+"-"+s.Name, "1")
 	}
-	if len(path) == 1 {
-		for _, file := range handwritten() {
+	own := fmt.Sprintf(`\fB%s\fR(1)`, escape(pageName(path)))
+	for _, file := range handwritten() {
+		text, err := fs.ReadFile(man.FS, file)
+		if err != nil {
+			panic(err) // an embedded file can be read
+		}
+		if len(path) == 1 || strings.Contains(string(text), own) {
 			i := strings.LastIndexByte(file, '.')
 			ref(file[:i], file[i+1:])
 		}
