@@ -36,7 +36,7 @@ func TestInputBytes(t *testing.T) {
 	if b := w.begin(); b.MaxInput() != 30 {
 		t.Errorf("an input may have %d bytes", b.MaxInput())
 	}
-	w.config("[limits]\nmax_input_bytes = 9223372036854775807\n")
+	w.config("[limits]\nmax_input_bytes = 1099511627776\n")
 	if b := w.begin(); b.MaxInput() != 1<<30 {
 		t.Errorf("an input may have %d bytes", b.MaxInput())
 	}
