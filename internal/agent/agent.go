@@ -231,8 +231,7 @@ func named(calls []model.Call, turn int, used map[string]bool) ([]model.Call, er
 func surface(reg *tool.Registry, sees func(string) bool) []model.Tool {
 	list := []model.Tool{}
 	for _, name := range reg.Names() {
-		if sees == nil || sees(name) {
-			t := reg.Get(name)
+		if t := reg.Get(name); t.Off == "" && (sees == nil || sees(name)) {
 			list = append(list, model.Tool{Name: name, Description: t.Description, InputSchema: t.Schema})
 		}
 	}

@@ -194,7 +194,7 @@ func (h *house) await(ctx context.Context, id string) error {
 
 func (h *house) answer(id, verdict, note string) {
 	h.t.Helper()
-	if _, err := h.approvals.Decide(id, verdict, note, wire.Decider{Kind: "human", PID: 7}); err != nil {
+	if _, err := h.approvals.Decide(id, approval.Answer{Allow: verdict == wire.ApprovalAllowed, Note: note}, wire.Decider{Kind: "human", PID: 7}); err != nil {
 		h.t.Fatal(err)
 	}
 }

@@ -17,6 +17,7 @@ func (r *run) request() wire.Approval {
 	a := wire.Approval{
 		Kind: "call", Tool: r.call.Tool, Input: r.action, Session: r.gate.Session, Caller: r.gate.Caller,
 		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Reason: r.decision.Reason, Mandatory: r.decision.Mandatory,
+		Digests: r.digests,
 	}
 	a.Preview = description(r.call.Input)
 	if r.gate.Run {
@@ -48,9 +49,14 @@ func (r *run) ask(ctx, waiting context.Context) (res *wire.Result, again bool, e
 		res, err := r.answered(ctx, a)
 		return res, false, err
 	}
-	q := r.request()
+	q, fresh := r.request(), a == nil
 	q.ActionHash = r.hash
-	a, err = r.gate.Approvals.Park(q, r.expiry())
+	return r.park(ctx, waiting, q, fresh)
+}
+
+// park writes a request down, if it is not there yet, and waits for its answer.
+func (r *run) park(ctx, waiting context.Context, q wire.Approval, fresh bool) (res *wire.Result, again bool, err error) {
+	a, err := r.gate.Approvals.Park(q, r.expiry())
 	if err != nil {
 		return nil, false, err
 	}
@@ -64,6 +70,9 @@ func (r *run) ask(ctx, waiting context.Context) (res *wire.Result, again bool, e
 	if err := r.recordRequest(a); err != nil {
 		return nil, false, err
 	}
+	if fresh && r.gate.Ring != nil {
+		r.gate.Ring(ctx, a)
+	}
 	if r.gate.Wait > 0 {
 		if r.gate.Parked != nil {
 			r.gate.Parked(a)
@@ -71,6 +80,9 @@ func (r *run) ask(ctx, waiting context.Context) (res *wire.Result, again bool, e
 		if again, err := r.await(ctx, waiting, a); again || err != nil {
 			return nil, again, err
 		}
+	}
+	if a.Kind == approval.KindQuestion {
+		return nil, false, fail.Pending("%s needs an answer: %s", r.call.Tool, a.ID).WithHint("kx approve answer %s --option 1", a.ID)
 	}
 	return nil, false, fail.Pending("%s needs approval %s", r.call.Tool, a.ID).WithHint("kx approve allow %s", a.ID)
 }
@@ -164,13 +176,39 @@ func human(a *wire.Approval) wire.Decider {
 // intent is written: if this process dies between the two, nobody knows whether
 // the call ran, and it does not run again by itself.
 func (r *run) spend(ctx context.Context, a *wire.Approval) (*wire.Result, error) {
+	if a.InputEdited {
+		if err := r.edited(a); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.gate.Approvals.Spend(a, r.call.ID); err != nil {
 		return nil, err
 	}
 	r.approval = a
 	r.decision.Decision, r.decision.ApprovalRequired = wire.Allow, false
 	r.decision.Reason = "allowed by a person"
-	return r.act(ctx, human(a))
+	res, err := r.act(ctx, human(a))
+	if res != nil {
+		res.InputEdited = a.InputEdited
+	}
+	return res, err
+}
+
+// edited puts the input of an answer in place of the one that was asked for. It
+// is another call, and is judged anew: a deny stops it, an ask was answered.
+func (r *run) edited(a *wire.Approval) error {
+	input, err := r.tool.Check(a.Input)
+	if err != nil {
+		return err
+	}
+	r.call.Input = input
+	if err := r.decide(); err != nil {
+		return err
+	}
+	if r.decision.Decision == wire.Deny {
+		return r.deny()
+	}
+	return nil
 }
 
 // unknown is for a call of a run whose approval was used up by a process that

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
@@ -60,6 +61,14 @@ type Gate struct {
 	Await func(ctx context.Context, id string) error
 	// Parked, if set, is told of a request that is now being waited for.
 	Parked func(a *wire.Approval)
+	// Ring, if set, is told of a request that is new.
+	Ring func(ctx context.Context, a *wire.Approval)
+	// Enter, if set, is called once, before the first tool that starts
+	// programs: from then on this process is one below which an agent acts.
+	Enter func() error
+
+	enter    sync.Once
+	enterErr error
 }
 
 // Batch is a set of calls that share limits: a turn of an agent, or a window of
@@ -93,8 +102,9 @@ type run struct {
 	call     wire.Call    // its input is as the caller wrote it, with defaults
 	tool     *tool.Tool
 	decision *wire.Decision
-	input    json.RawMessage // with canonical paths, as the tool gets it
-	action   json.RawMessage // the input as it is hashed
+	input    json.RawMessage   // with canonical paths, as the tool gets it
+	action   json.RawMessage   // the input as it is hashed
+	digests  map[string]string // of the files that it is about
 	hash     string
 	approval *wire.Approval
 }
@@ -137,16 +147,23 @@ func (r *run) do(ctx context.Context) (*wire.Result, error) {
 		if r.tool == nil {
 			return nil, fail.Unavailable("tool_missing", "the tool %s is not available here", r.call.Tool).WithHint("kx tool list --all")
 		}
+		if r.tool.Off != "" {
+			return nil, fail.Unavailable("tool_off", "the tool %s is switched off: %s", r.call.Tool, r.tool.Off).WithHint("kx config show")
+		}
 		if err := r.claim(); err != nil {
 			return nil, err
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if r.decision.Decision == wire.Allow {
+		settle := r.ask
+		switch {
+		case r.tool.Ask != nil:
+			settle = r.question // whoever answers it allows it, too
+		case r.decision.Decision == wire.Allow:
 			return r.act(ctx, decidedBy(r.decision))
 		}
-		res, again, err := r.ask(ctx, waiting)
+		res, again, err := settle(ctx, waiting)
 		if !again {
 			return res, err
 		}
@@ -206,6 +223,9 @@ func (r *run) decide() error {
 		if !r.judge.Config.Experimental.UnsandboxedBash {
 			judge.Raise(d, noSandbox)
 		}
+	}
+	if d.Decision == wire.Ask || r.call.ApprovalID != "" {
+		r.digests = r.judge.Digests(r.call.Tool, r.input)
 	}
 	a := r.request()
 	r.hash, err = approval.ActionHash(&a)
@@ -271,6 +291,11 @@ func view(input json.RawMessage) json.RawMessage {
 // act runs an allowed call: the decision goes to disk, then the intent, then the
 // tool runs, then the outcome is written.
 func (r *run) act(ctx context.Context, by wire.Decider) (*wire.Result, error) {
+	if r.tool.Spawns && r.gate.Enter != nil {
+		if r.gate.enter.Do(func() { r.gate.enterErr = r.gate.Enter() }); r.gate.enterErr != nil {
+			return nil, r.gate.enterErr
+		}
+	}
 	if err := r.record(by, true); err != nil {
 		return nil, err
 	}

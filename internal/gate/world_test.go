@@ -215,7 +215,7 @@ func (w *world) trail() string {
 func (w *world) answer(id, verdict string) {
 	w.Helper()
 	uid := os.Getuid()
-	if _, err := w.Approvals.Decide(id, verdict, "so be it", wire.Decider{Kind: "human", UID: &uid}); err != nil {
+	if _, err := w.Approvals.Decide(id, approval.Answer{Allow: verdict == wire.ApprovalAllowed, Note: "so be it"}, wire.Decider{Kind: "human", UID: &uid}); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -163,19 +163,7 @@ func (c *Client) one(ctx context.Context, verb string, args any) (*wire.Approval
 
 // List returns the requests that wait, the oldest first.
 func (c *Client) List(ctx context.Context) ([]wire.Approval, error) {
-	list := []wire.Approval{}
-	err := c.stream(ctx, "list", map[string]any{}, func(raw json.RawMessage) (bool, error) {
-		var a wire.Approval
-		if err := json.Unmarshal(raw, &a); err != nil {
-			return false, err
-		}
-		if a.Type != "approval" {
-			return false, nil // the end of the list
-		}
-		list = append(list, a)
-		return true, nil
-	})
-	return list, err
+	return c.many(ctx, "list", map[string]any{})
 }
 
 // Show returns one request. A unique beginning of an id is enough.
@@ -183,14 +171,41 @@ func (c *Client) Show(ctx context.Context, id string) (*wire.Approval, error) {
 	return c.one(ctx, "show", map[string]any{"id": id})
 }
 
-// Allow lets the call of a request run once. The note goes into the record.
-func (c *Client) Allow(ctx context.Context, id, note string) (*wire.Approval, error) {
-	return c.one(ctx, "allow", map[string]any{"id": id, "note": note})
+// Answer is what goes with a yes or a no. The zero value is a plain answer.
+type Answer struct {
+	// Note goes into the record; the model hears that of a denial.
+	Note string `json:"note,omitempty"`
+	// Scope of an allow: "once" (also if empty), "session", or "always", which
+	// adds literal rules for exactly this call to the session or to the user's
+	// policy. The rules are in the answer.
+	Scope string `json:"scope,omitempty"`
+	// Input of an allow takes the place of the one that was asked for. It is
+	// judged anew before it runs.
+	Input json.RawMessage `json:"input,omitempty"`
+	// IdempotencyKey makes it safe to answer again after a failure: the same
+	// key with the same answer gives the same result, with another answer a
+	// conflict.
+	IdempotencyKey string `json:"idempotency_key,omitempty"`
 }
 
-// Deny refuses the call of a request. The note is for the model that asked.
-func (c *Client) Deny(ctx context.Context, id, note string) (*wire.Approval, error) {
-	return c.one(ctx, "deny", map[string]any{"id": id, "note": note})
+type answerArgs struct {
+	ID string `json:"id"`
+	Answer
+}
+
+// Allow lets the call of a request run.
+func (c *Client) Allow(ctx context.Context, id string, a Answer) (*wire.Approval, error) {
+	return c.one(ctx, "allow", answerArgs{id, a})
+}
+
+// Deny refuses the call of a request. A denial has no scope and no input.
+func (c *Client) Deny(ctx context.Context, id string, a Answer) (*wire.Approval, error) {
+	return c.one(ctx, "deny", answerArgs{id, a})
+}
+
+// Reply answers the questions of a request of kind "question", each once.
+func (c *Client) Reply(ctx context.Context, id string, answers []wire.QuestionAnswer, note string) (*wire.Approval, error) {
+	return c.one(ctx, "answer", map[string]any{"id": id, "answers": answers, "note": note})
 }
 
 // Wait returns when a request is no longer pending.

@@ -176,7 +176,7 @@ func TestWatchMayAnswer(t *testing.T) {
 		if want := fmt.Sprintf("r%d", n); a.ID != want || a.State != "pending" {
 			return fmt.Errorf("number %d is %+v", n, a)
 		}
-		got, err := c.Allow(ctx, a.ID, "yes")
+		got, err := c.Allow(ctx, a.ID, approve.Answer{Note: "yes"})
 		if err != nil || got.ID != a.ID || got.State != "allowed" || got.Note != "yes" {
 			return fmt.Errorf("allow: %+v, %v", got, err)
 		}
@@ -242,7 +242,7 @@ func TestTooLong(t *testing.T) {
 	c := connect(t, fakeHost{say: func(request) []string {
 		return []string{`{"id":%d,"result":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`}
 	}})
-	if _, err := c.Allow(deadline(t), "a", strings.Repeat("x", 1<<20)); err == nil || !strings.Contains(err.Error(), "1048576 bytes") {
+	if _, err := c.Allow(deadline(t), "a", approve.Answer{Note: strings.Repeat("x", 1<<20)}); err == nil || !strings.Contains(err.Error(), "1048576 bytes") {
 		t.Errorf("a long request: %v", err)
 	}
 	if _, err := c.Show(deadline(t), "a"); !errors.Is(err, approve.ErrClosed) {

@@ -64,7 +64,7 @@ func ExampleClient_Allow() {
 	defer c.Close()
 
 	for _, id := range []string{"7k2q", "7k3w"} {
-		a, err := c.Allow(ctx, id, "")
+		a, err := c.Allow(ctx, id, approve.Answer{})
 		var refused *approve.Error
 		switch {
 		case errors.As(err, &refused):
@@ -116,7 +116,7 @@ func ExampleClient_Watch() {
 			stop() // a real bot goes on
 			return nil
 		}
-		a, err := c.Allow(ctx, a.ID, "tests may run")
+		a, err := c.Allow(ctx, a.ID, approve.Answer{Note: "tests may run"})
 		if err == nil {
 			fmt.Println(a.ID, a.State)
 		}

@@ -6,6 +6,8 @@ package lineage
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 )
 
 // ErrUnknown says that this system does not tell about processes.
@@ -15,6 +17,8 @@ var ErrUnknown = errors.New("this system does not tell from whom a process desce
 type Process struct {
 	PID        int
 	Parent     int
+	UID        int    // real user
+	Name       string // as the kernel lists it; a process may call itself anything
 	Start      uint64 // clock ticks from the boot to its start
 	Session    int    // pid of its session's leader
 	TTY        string // its controlling terminal, "" if it has none
@@ -27,13 +31,39 @@ type Process struct {
 // under the walk might look like a circle.
 const maxDepth = 512
 
-// Ancestors returns the process and all that it descends from, itself first.
+// walks is how often a walk is begun that a dying ancestor broke off. Each death
+// breaks one, and who makes more of them than this is up to something.
+const walks = 8
+
+// errChanged says that the tree was another one at the end of a walk.
+var errChanged = errors.New("its ancestors change while they are read")
+
+// Ancestors returns the process and all that it descends from, itself first. An
+// ancestor that this process may not see is an error: what it descends from in
+// turn is not known.
 func Ancestors(pid int) ([]Process, error) {
 	var list []Process
+	var err error
+	for range walks {
+		list, err = walk(pid, Of)
+		if !errors.Is(err, errChanged) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESRCH) {
+			break
+		}
+	}
+	return list, err
+}
+
+// walk goes up once. A parent that started after its child is another process,
+// which got the pid of the parent that died.
+func walk(pid int, of func(int) (Process, error)) ([]Process, error) {
+	var list []Process
 	for pid > 0 {
-		p, err := Of(pid)
+		p, err := of(pid)
 		if err != nil {
 			return nil, err
+		}
+		if len(list) > 0 && p.Start > list[len(list)-1].Start {
+			return nil, errChanged
 		}
 		if list = append(list, p); len(list) > maxDepth {
 			return nil, fmt.Errorf("process %d has more than %d ancestors", list[0].PID, maxDepth)

@@ -32,6 +32,21 @@ func Of(pid int) (Process, error) {
 	return p, nil
 }
 
+// Self reads what the kernel says of this process. Its pid is the one that /proc
+// knows it by, which is another than os.Getpid's in a pid namespace without a
+// /proc of its own.
+func Self() (Process, error) {
+	name, err := os.Readlink("/proc/self")
+	if err != nil {
+		return Process{}, err
+	}
+	pid, err := strconv.Atoi(name)
+	if err != nil {
+		return Process{}, fmt.Errorf("/proc/self is %q", name)
+	}
+	return Of(pid)
+}
+
 // Fields of stat, counted from behind the name in parentheses, which may itself
 // hold anything.
 const (
@@ -49,6 +64,9 @@ func (p *Process) readStat(stat []byte) error {
 	f := strings.Fields(string(stat[i+2:]))
 	if len(f) <= statStart {
 		return fmt.Errorf("it has %d fields", len(f))
+	}
+	if from := bytes.IndexByte(stat[:i], '('); from >= 0 {
+		p.Name = string(stat[from+1 : i])
 	}
 	var err error
 	if p.Parent, err = strconv.Atoi(f[statParent]); err != nil {
@@ -93,15 +111,29 @@ func (p *Process) readStatus(status []byte) error {
 			// The pid as every namespace from here inward has it.
 			p.Nested = len(fields) > 1
 			seen++
+		case "Uid":
+			if len(fields) == 0 {
+				return fmt.Errorf("it has no Uid")
+			}
+			var err error
+			if p.UID, err = strconv.Atoi(fields[0]); err != nil {
+				return err
+			}
+			seen++
 		case "NoNewPrivs":
 			p.NoNewPrivs = len(fields) == 1 && fields[0] == "1"
 			seen++
 		}
 	}
-	if seen != 2 {
-		return fmt.Errorf("it has no NSpid or NoNewPrivs")
+	if seen != 3 {
+		return fmt.Errorf("it has no Uid, NSpid or NoNewPrivs")
 	}
 	return nil
+}
+
+// Namespace names the namespace of a kind (pid, user, mnt) that a process is in.
+func Namespace(pid int, kind string) (string, error) {
+	return os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", pid, kind))
 }
 
 // Boot names the time since the machine was started, in which pids and start

@@ -85,6 +85,9 @@ type Request struct {
 
 	Key  string       `json:"-"` // the key that the client proved: host or approver
 	Peer wire.Decider `json:"-"` // who it is
+	// Alive reports whether the process that connected still lives. While it does,
+	// its pid is its own.
+	Alive func() bool `json:"-"`
 }
 
 type response struct {
@@ -147,7 +150,11 @@ func (s *Server) serve(ctx context.Context, c *net.UnixConn, end func()) {
 	stop := context.AfterFunc(ctx, func() { c.CloseRead() })
 	defer stop()
 	who, err := peer(c)
-	if err != nil || who.UID == nil || *who.UID != os.Getuid() {
+	if err != nil {
+		return
+	}
+	defer who.release()
+	if who.who.UID == nil || *who.who.UID != os.Getuid() {
 		return
 	}
 	lines := bufio.NewScanner(c)
@@ -169,7 +176,7 @@ func (s *Server) serve(ctx context.Context, c *net.UnixConn, end func()) {
 			out.send(response{ID: r.ID, Error: fail.As(err).Wire()})
 			continue
 		}
-		r.Key, r.Peer = key, who
+		r.Key, r.Peer, r.Alive = key, who.who, who.alive
 		select {
 		case room <- struct{}{}:
 		default:

@@ -65,7 +65,7 @@ func show(_ context.Context, o *ShowOptions) error {
 		})
 	}
 	var broken error
-	tell := &teller{}
+	tell := newTeller(false)
 	if err := p.Text(func(t *out.Text) {
 		t.Printf("%s  %s  %s  mode %s  %s\n", t.Paint(out.Bold, m.ID), m.State, m.Model, m.Mode, m.Workspace)
 		for e, err := range store.Events(m.ID) {

@@ -29,7 +29,7 @@ func Stream(a *app.App, run func(emit func(any) error) error) error {
 		})
 		return errors.Join(err, failed)
 	}
-	tell := &teller{live: true}
+	tell := newTeller(true)
 	return run(func(doc any) error {
 		e, ok := doc.(wire.Event)
 		if !ok {
@@ -51,9 +51,17 @@ func waiting(data json.RawMessage) string {
 // the person typed or is told at the end.
 type teller struct {
 	live  bool
-	said  string            // last by the model
-	about map[string]string // by the id of a call
+	said  string               // last by the model
+	about map[string]string    // by the id of a call
+	since map[string]time.Time // calls that run, without their wait for a person
 }
+
+func newTeller(live bool) *teller {
+	return &teller{live: live, about: map[string]string{}, since: map[string]time.Time{}}
+}
+
+// noteworthy is from when on it is said how long a call took.
+const noteworthy = 100 * time.Millisecond
 
 func (w *teller) event(t *out.Text, e wire.Event) {
 	switch e.Event {
@@ -79,15 +87,16 @@ func (w *teller) event(t *out.Text, e wire.Event) {
 			return
 		}
 		if w.about[d.ID] == "" { // an earlier process had it from the model
-			w.note(d.ID, d.Input)
+			w.about[d.ID] = brief(d.Input)
 		}
+		w.since[d.ID] = e.At
 		if slow(d.Tool) {
 			t.Printf("  %-11s %s\n", d.Tool, w.about[d.ID])
 		}
 	case "tool_result":
 		var r wire.Result
 		if json.Unmarshal(e.Data, &r) == nil {
-			w.result(t, &r)
+			w.result(t, &r, e.At)
 		}
 	case "approval":
 		t.Printf("  %s %s\n", t.Paint(out.Yellow, "⏸"), waiting(e.Data))
@@ -116,20 +125,13 @@ func (w *teller) remember(data json.RawMessage) {
 			Input json.RawMessage
 		}
 	}
-	w.about = nil
 	if json.Unmarshal(data, &d) != nil {
 		return
 	}
+	clear(w.about)
 	for _, c := range d.Calls {
-		w.note(c.ID, c.Input)
+		w.about[c.ID] = brief(c.Input)
 	}
-}
-
-func (w *teller) note(id string, input json.RawMessage) {
-	if w.about == nil {
-		w.about = map[string]string{}
-	}
-	w.about[id] = brief(input)
 }
 
 // slow reports whether calls of a tool take so long that a person wants to see them
@@ -137,7 +139,7 @@ func (w *teller) note(id string, input json.RawMessage) {
 func slow(tool string) bool { return tool == "bash" }
 
 // result writes how a call ended: "ok" only where nothing else says it.
-func (w *teller) result(t *out.Text, r *wire.Result) {
+func (w *teller) result(t *out.Text, r *wire.Result, at time.Time) {
 	about, status := w.about[r.ID], string(r.Status)
 	if about == "" && r.Decision != nil && len(r.Decision.Points) > 0 {
 		about = cut(r.Decision.Points[0].Resource)
@@ -161,8 +163,8 @@ func (w *teller) result(t *out.Text, r *wire.Result) {
 	if much != "" {
 		t.Printf(" %s", much)
 	}
-	if took := (time.Duration(r.DurationMS) * time.Millisecond).Round(100 * time.Millisecond); took > 0 {
-		t.Printf(" %s", took)
+	if began, ran := w.since[r.ID]; ran && at.Sub(began) >= noteworthy {
+		t.Printf(" %s", at.Sub(began).Round(noteworthy))
 	}
 	if r.Error != nil {
 		t.Printf(": %s", cut(r.Error.Message))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ Allow and deny are for people: they ask on the terminal, or take the approver ke
 			{Line: "kx approve allow 7k2q"},
 			{Line: `kx approve deny 7k2q --note "use the staging bucket"`},
 		},
-		Commands: []*app.Command{NewAllow(a, nil), NewDeny(a, nil), NewList(a, nil), NewShow(a, nil), NewWait(a, nil)},
+		Commands: []*app.Command{NewAllow(a, nil), NewAnswer(a, nil), NewDeny(a, nil), NewAllowAll(a, nil), NewDenyAll(a, nil), NewList(a, nil), NewShow(a, nil), NewWait(a, nil), NewWatch(a, nil)},
 	}
 }
 
@@ -51,12 +52,22 @@ func open(a *app.App) (*approval.Store, error) {
 func print(a *app.App, r *wire.Approval) error {
 	return a.Printer().Record(r, func(t *out.Text) {
 		t.Printf("%s  %s  %s  %s ago\n", t.Paint(out.Bold, r.ID), r.State, r.Tool, age(a.Now(), r.CreatedAt))
-		lines := append(fields(r.Input), [][2]string{
+		about := fields(r.Input)
+		if r.Kind == approval.KindQuestion {
+			about = questions(r)
+		}
+		lines := append(about, [][2]string{
 			{"in", r.Cwd}, {"session", r.Session}, {"caller", r.Caller}, {"why", r.Reason}, {"it says", r.Preview},
 		}...)
 		if r.DecidedBy != nil {
 			by := fmt.Sprintf("pid %d %s %s", r.DecidedBy.PID, r.DecidedBy.Exe, r.DecidedBy.TTY)
 			lines = append(lines, [2]string{"by", strings.TrimSpace(by)}, [2]string{"note", r.Note})
+		}
+		if r.InputEdited {
+			lines = append(lines, [2]string{"input", "changed by the answer"})
+		}
+		for _, rule := range r.Rules {
+			lines = append(lines, [2]string{"rule", ruleText(&rule)})
 		}
 		until, what := r.ExpiresAt, "expires"
 		if r.State == wire.ApprovalAllowed {
@@ -76,6 +87,51 @@ func print(a *app.App, r *wire.Approval) error {
 			}
 		}
 	})
+}
+
+// questions lists what is asked, its options by number, and what was answered.
+func questions(r *wire.Approval) [][2]string {
+	var list [][2]string
+	for i, q := range r.Questions {
+		name, several := "question", ""
+		if len(r.Questions) > 1 {
+			name = fmt.Sprintf("%d", i+1)
+		}
+		if q.MultiSelect {
+			several = "  (several)"
+		}
+		list = append(list, [2]string{name, q.Question + several})
+		for j, o := range q.Options {
+			text := fmt.Sprintf("%d  %s", j+1, o.Label)
+			if o.Description != "" {
+				text += ": " + o.Description
+			}
+			for _, a := range r.Answers {
+				if a.QuestionID == q.ID && slices.Contains(a.SelectedOptionIDs, o.ID) {
+					text += "  ✓"
+				}
+			}
+			list = append(list, [2]string{"", text})
+		}
+		for _, a := range r.Answers {
+			if a.QuestionID == q.ID && a.FreeformAnswer != "" {
+				list = append(list, [2]string{"answer", a.FreeformAnswer})
+			}
+		}
+	}
+	return list
+}
+
+// ruleText writes a rule that an answer made, as it would be written by hand.
+func ruleText(r *wire.Rule) string {
+	parts := []string{"tool = " + strconv.Quote(r.Tool)}
+	if r.Effect != "" {
+		parts = append(parts, "effect = "+strconv.Quote(r.Effect))
+	}
+	for _, k := range slices.Sorted(maps.Keys(r.When)) {
+		parts = append(parts, k+" = "+strconv.Quote(r.When[k]))
+	}
+	return strings.Join(append(parts, "decision = "+strconv.Quote(string(r.Decision))), ", ")
 }
 
 // fields takes an input apart, the strings in it as they are.

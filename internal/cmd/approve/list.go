@@ -53,13 +53,7 @@ func list(_ context.Context, o *ListOptions) error {
 			docs = append(docs, a)
 		}
 	}
-	if err := out.List(o.App.Printer(), out.Columns[wire.Approval]{
-		Header: []string{"ID", "AGE", "STATE", "SESSION", "CALLER", "TOOL", "INPUT"},
-		Row: func(a wire.Approval) []string {
-			return []string{a.ID, age(o.App.Now(), a.CreatedAt), a.State, a.Session, a.Caller, a.Tool, brief(a.Input)}
-		},
-		Empty: "nothing waits",
-	}, docs); err != nil {
+	if err := out.List(o.App.Printer(), columns(o.App), docs); err != nil {
 		return err
 	}
 	if len(damaged) == 0 {
@@ -69,4 +63,14 @@ func list(_ context.Context, o *ListOptions) error {
 		o.App.Log().Warn().Msg(err.Error())
 	}
 	return fail.As(damaged[0])
+}
+
+func columns(app *app.App) out.Columns[wire.Approval] {
+	return out.Columns[wire.Approval]{
+		Header: []string{"ID", "AGE", "STATE", "SESSION", "CALLER", "TOOL", "INPUT"},
+		Row: func(a wire.Approval) []string {
+			return []string{a.ID, age(app.Now(), a.CreatedAt), a.State, a.Session, a.Caller, a.Tool, brief(a.Input)}
+		},
+		Empty: "nothing waits",
+	}
 }

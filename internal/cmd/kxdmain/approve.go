@@ -17,10 +17,11 @@ func approve(ctx context.Context, args []string, s *term.IO, _ func(string) stri
 	fs := flag.NewFlagSet("kxd approve", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	state := fs.String("state-dir", "", "")
+	config := fs.String("config-dir", "", "")
 	socket := fs.String("socket", "", "")
 	err := fs.Parse(args)
 	if err == nil {
-		err = hostapprove.Run(ctx, *state, *socket, version, s.Out)
+		err = hostapprove.Run(ctx, *state, *config, *socket, version, s.Out)
 	}
 	if err != nil {
 		fmt.Fprintln(s.Out, term.Line(err.Error()))

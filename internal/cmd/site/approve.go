@@ -62,7 +62,7 @@ func (s *Site) Approve(ctx context.Context, keyName string) (*approve.Client, er
 		return nil, err
 	}
 	r := host.Resident{
-		Kxd: kxd, Args: []string{"approve", "--state-dir", d.State}, Socket: socket, Lock: hostapprove.Lock(d.State),
+		Kxd: kxd, Args: []string{"approve", "--state-dir", d.State, "--config-dir", d.Config}, Socket: socket, Lock: hostapprove.Lock(d.State),
 	}
 	key, err := keyOf(st, keyName)
 	if err != nil {

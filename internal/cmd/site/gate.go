@@ -19,6 +19,7 @@ import (
 	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/internal/record/session"
 	"github.com/kxtools/kx/internal/tools"
+	"github.com/kxtools/kx/internal/tools/human"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -83,7 +84,11 @@ func (s *Site) Place() (Place, error) {
 
 // Tools returns the surface, for the configuration that j was opened with.
 func (s *Site) Tools(j *judge.Judge) (*tool.Registry, error) {
-	return tools.Registry(j.Config.Sandbox.Env, s.app.Getenv)
+	d := human.Deps{Operator: j.Config.Approve.Operator}
+	if j.Config.Approve.Notify != "" {
+		d.Notify = s.notify
+	}
+	return tools.Registry(j.Config.Sandbox.Env, s.app.Getenv, d)
 }
 
 // GateOptions say whose calls a gate is for.
@@ -94,7 +99,6 @@ type GateOptions struct {
 	Scope   scope.Scope
 	Run     bool // an agent's run
 	Wait    time.Duration
-	Journal gate.Journal // nil: the shared session writes itself
 }
 
 // Gate returns a gate around the tools of this workspace.
@@ -115,7 +119,7 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 			return nil, err
 		}
 	}
-	jo.Session, jo.Scope = o.Mode, o.Scope
+	jo.Session, jo.Scope, jo.ID, jo.Caller, jo.Now = o.Mode, o.Scope, o.Session, o.Caller, s.app.Now
 	j, err := judge.Open(jo)
 	if err != nil {
 		return nil, err
@@ -125,15 +129,14 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 		return nil, err
 	}
 	g := &gate.Gate{
-		Tools: reg, Audit: audit.New(jo.State, s.app.Now), Approvals: approval.New(jo.State, s.app.Now), Journal: o.Journal,
+		Tools: reg, Audit: audit.New(jo.State, s.app.Now), Approvals: approval.New(jo.State, s.app.Now),
 		Now: s.app.Now, NewID: func() string { return "call-" + session.NewID(callID) }, Session: o.Session, Caller: o.Caller, Home: jo.Dirs.Home,
 		Reload: func() (*judge.Judge, error) { return judge.Open(jo) },
 		Run:    o.Run, Wait: o.Wait,
 	}
 	g.Await = func(ctx context.Context, id string) error { return s.Await(ctx, g.Approvals, id) }
-	if g.Journal == nil {
-		g.Journal = shared{store, o.Session}
-	}
+	g.Ring, g.Enter = s.Ring, func() error { return s.enterRoot(jo.State) }
+	g.Journal = shared{store, o.Session} // an agent's run puts its own in its place
 	return g, nil
 }
 

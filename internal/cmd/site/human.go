@@ -14,10 +14,14 @@ import (
 
 // Human lets a person decide about the command line, and says who did: question
 // is asked on the controlling terminal, unless --key names the approver key.
-// Without either, and for an answer other than yes, the error exits with 3.
+// Without either, for an answer other than yes, and for whatever runs below a
+// tool or an agent, the error exits with 3.
 func (s *Site) Human(ctx context.Context, line, question string) (wire.Decider, error) {
 	uid := os.Getuid()
 	by := wire.Decider{Kind: "human", PID: os.Getpid(), UID: &uid}
+	if err := s.belowRoot(line); err != nil {
+		return by, err
+	}
 	g := s.app.Globals
 	if g.Key != "" {
 		by.Via = "key"

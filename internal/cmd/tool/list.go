@@ -50,7 +50,9 @@ func list(_ context.Context, o *ListOptions) error {
 	}
 	docs := make([]wire.Tool, 0, len(names))
 	for _, n := range names {
-		docs = append(docs, s.describe(n))
+		if d := s.describe(n); o.All || d.State == "available" {
+			docs = append(docs, d)
+		}
 	}
 	return out.List(o.App.Printer(), out.Columns[wire.Tool]{
 		Header: []string{"TOOL", "FAMILY", "EFFECTS", "DEFAULT", "STATE", "WHAT"},

@@ -51,6 +51,9 @@ func (s *surface) describe(name string) wire.Tool {
 	if t := s.tools.Get(name); t != nil {
 		d.Family, d.TimeoutMS, d.AllowsParallel = t.Family, t.Timeout.Milliseconds(), !t.Serial
 		d.State, d.Reason, d.Description, d.InputSchema = "available", "", t.Description, t.Schema
+		if t.Off != "" {
+			d.State, d.Reason = "off", t.Off
+		}
 		if most := s.judge.Config.Limits.MaxTimeoutMS; d.TimeoutMS > most {
 			d.TimeoutMS = most
 		}

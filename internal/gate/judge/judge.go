@@ -6,6 +6,7 @@ package judge
 import (
 	"encoding/json"
 	"path/filepath"
+	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
@@ -26,8 +27,11 @@ type Options struct {
 	Workspace string // canonical root
 	Cwd       string // canonical; outside the workspace it is the root instead
 	State     *state.State
-	Mode      string      // as the caller asks for it, "" if nobody did
-	Session   string      // the mode of the session that the calls belong to, "" if it has none
+	Mode      string // as the caller asks for it, "" if nobody did
+	Session   string // the mode of the session that the calls belong to, "" if it has none
+	ID        string // of that session, "" for explanations outside of any
+	Caller    string // whose calls they are
+	Now       func() time.Time
 	AnyMode   bool        // explain any mode, even one that would widen
 	Scope     scope.Scope // of the session
 }
@@ -60,7 +64,13 @@ func Open(o Options) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := rules.Load(cfg)
+	var granted []policy.Rule
+	if o.ID != "" {
+		if granted, err = rules.Granted(o.State, o.Now, o.ID, o.Caller); err != nil {
+			return nil, err
+		}
+	}
+	in, err := rules.Load(cfg, granted...)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +83,7 @@ func Open(o Options) (*Judge, error) {
 	}
 	j.env = &policy.Env{
 		Workspace: j.Workspace, Cwd: j.Cwd, Home: o.Dirs.Home,
-		Writable: cfg.Sandbox.Writable, Resolver: files{},
+		Writable: cfg.Sandbox.Writable, Resolver: Files{},
 	}
 	return j, nil
 }
@@ -245,17 +255,17 @@ func sameRule(a, b *wire.Rule) bool {
 	return a.Source == b.Source && a.Decision == b.Decision
 }
 
-// files is the Resolver of the real file system.
-type files struct{}
+// Files is the Resolver of the real file system.
+type Files struct{}
 
-func (files) Resolve(path string) (string, error) { return paths.Canonical("/", path) }
+func (Files) Resolve(path string) (string, error) { return paths.Canonical("/", path) }
 
-func (files) Glob(pattern string) ([]string, error) { return filepath.Glob(pattern) }
+func (Files) Glob(pattern string) ([]string, error) { return filepath.Glob(pattern) }
 
-// once is files, but what it said of a path it says again. One call has it, and
+// once is Files, but what it said of a path it says again. One call has it, and
 // that looks at one path after the other.
 type once struct {
-	files
+	Files
 	seen map[string]resolved
 }
 
@@ -267,7 +277,7 @@ type resolved struct {
 func (o *once) Resolve(path string) (string, error) {
 	r, ok := o.seen[path]
 	if !ok {
-		r.path, r.err = o.files.Resolve(path)
+		r.path, r.err = o.Files.Resolve(path)
 		o.seen[path] = r
 	}
 	return r.path, r.err

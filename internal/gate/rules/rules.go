@@ -7,9 +7,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/internal/record/config"
+	"github.com/kxtools/kx/internal/record/session"
+	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/pkg/policy"
 	"github.com/kxtools/kx/pkg/policy/rulefile"
 )
@@ -20,9 +24,10 @@ type Rules struct {
 	Digest string // sha256 over the policy files
 }
 
-// Load compiles the policy files of a configuration. One bad rule makes the
-// policy invalid as a whole, and an invalid policy allows nothing.
-func Load(c *config.Config) (*Rules, error) {
+// Load compiles the policy files of a configuration, with the rules that the
+// session was given by people. One bad rule makes the policy invalid as a whole,
+// and an invalid policy allows nothing.
+func Load(c *config.Config, granted ...policy.Rule) (*Rules, error) {
 	var all []policy.Rule
 	sum := sha256.New()
 	for _, src := range []struct {
@@ -40,11 +45,39 @@ func Load(c *config.Config) (*Rules, error) {
 		fmt.Fprintf(sum, "%s %d\n", src.scope, len(src.file.Data))
 		sum.Write(src.file.Data)
 	}
+	all = append(all, granted...)
 	set, err := policy.Compile(all)
 	if err != nil {
 		return nil, invalid(err)
 	}
 	return &Rules{Set: set, Digest: hex.EncodeToString(sum.Sum(nil))}, nil
+}
+
+// Granted returns the rules that people gave a session for a caller when they
+// answered its requests.
+func Granted(st *state.State, now func() time.Time, id, caller string) ([]policy.Rule, error) {
+	lines, err := session.New(st, now).Rules(id)
+	if err != nil || len(lines) == 0 {
+		return nil, err
+	}
+	answers := approval.New(st, now)
+	var out []policy.Rule
+	for _, l := range lines {
+		if l.Caller != "" && l.Caller != caller {
+			continue
+		}
+		// The line was written before the answer, which somebody else may
+		// have given first.
+		a, err := answers.Get(l.ApprovalID)
+		if err != nil || a.Scope != approval.Session || a.Session != id {
+			continue
+		}
+		out = append(out, policy.Rule{
+			Tool: l.Rule.Tool, Effect: l.Rule.Effect, Command: l.Rule.When["command"], Path: l.Rule.When["path"], URL: l.Rule.When["url"],
+			Decision: l.Rule.Decision, Scope: policy.Session, Origin: policy.Approval, File: "approval " + l.ApprovalID, Line: len(out) + 1,
+		})
+	}
+	return out, nil
 }
 
 func invalid(err error) error {

@@ -22,6 +22,8 @@ type Spec struct {
 	Schema      json.RawMessage // JSON Schema of the input, in the subset of Check
 	Timeout     time.Duration   // clamped by the limit max_timeout_ms
 	Serial      bool            // never runs beside another call of its batch
+	Off         string          // why it is switched off: no model sees it, and a call is unavailable
+	Spawns      bool            // starts programs, which may try to answer for a person
 }
 
 // Env is where a call runs. The gate fills it; paths in the input of the call
@@ -43,10 +45,12 @@ type Env struct {
 // result. Handlers end when ctx ends.
 type Handler func(ctx context.Context, env *Env, input json.RawMessage) (wire.Output, error)
 
-// Tool is a Spec that can be run.
+// Tool is a Spec that can be run, or asked: a tool with Ask runs nothing, its
+// questions go to a person and the answers are its result.
 type Tool struct {
 	Spec
 	Run Handler
+	Ask func(input json.RawMessage) ([]wire.Question, error)
 
 	schema *schema // of a tool in a registry
 }

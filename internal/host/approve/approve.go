@@ -7,6 +7,7 @@ package approve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/sock"
+	"github.com/kxtools/kx/internal/record/agentroot"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/internal/record/state"
@@ -41,6 +43,12 @@ type Host struct {
 	st        *state.State
 	approvals *approval.Store
 	log       *audit.Log
+	roots     *agentroot.Store
+	remote    func() (bool, error) // whether the user lets forwarded connections decide
+	config    string               // the user's configuration directory
+	now       func() time.Time
+
+	deciding sync.RWMutex // held alone by whoever answers a whole session
 
 	mu   sync.Mutex
 	bell chan struct{} // closed and replaced when something was decided
@@ -48,15 +56,15 @@ type Host struct {
 
 // New returns a host on the given state directory.
 func New(st *state.State, now func() time.Time) *Host {
-	return &Host{st: st, approvals: approval.New(st, now), log: audit.New(st, now), bell: make(chan struct{})}
+	return &Host{st: st, approvals: approval.New(st, now), log: audit.New(st, now), roots: agentroot.New(st, now), now: now, bell: make(chan struct{})}
 }
 
 // Handle answers one request of a client.
 func (h *Host) Handle(ctx context.Context, r *sock.Request, send func(any) error) (any, error) {
-	var args struct {
-		ID   string `json:"id"`
-		Note string `json:"note"`
+	if r.Verb == "allow-all" || r.Verb == "deny-all" { // they speak of several requests
+		return h.decideAll(r, r.Verb == "allow-all", send)
 	}
+	var args answerArgs
 	if err := arguments(r, &args); err != nil {
 		return nil, err
 	}
@@ -67,9 +75,11 @@ func (h *Host) Handle(ctx context.Context, r *sock.Request, send func(any) error
 		a, err := h.approvals.Get(args.ID)
 		return shown(a), err
 	case "allow":
-		return h.decide(r, args.ID, wire.ApprovalAllowed, args.Note)
+		return h.decide(r, &args, true)
 	case "deny":
-		return h.decide(r, args.ID, wire.ApprovalDenied, args.Note)
+		return h.decide(r, &args, false)
+	case "answer":
+		return h.reply(r, &args)
 	case "wait":
 		return h.wait(ctx, args.ID)
 	case "watch":
@@ -115,30 +125,84 @@ func shown(a *wire.Approval) any {
 	return a
 }
 
-// decide writes an answer. The audit has it only once it is on disk.
-func (h *Host) decide(r *sock.Request, id, verdict, note string) (any, error) {
+// answerArgs are the arguments of the verbs that speak of one request.
+type answerArgs struct {
+	ID    string          `json:"id"`
+	Note  string          `json:"note,omitempty"`
+	Scope string          `json:"scope,omitempty"` // of allow: once, session or always
+	Input json.RawMessage `json:"input,omitempty"` // of allow: in place of what was asked for
+	Key   string          `json:"idempotency_key,omitempty"`
+
+	Answers []wire.QuestionAnswer `json:"answers,omitempty"` // of answer
+}
+
+// person refuses whoever may not answer, and says who it is.
+func (h *Host) person(r *sock.Request, note string) (wire.Decider, error) {
 	if r.Key != "approver" {
-		return nil, fail.Denied("not_an_approver", "only the approver key answers requests")
+		return wire.Decider{}, fail.Denied("not_an_approver", "only the approver key answers requests")
 	}
-	if len(note) > maxNote {
-		return nil, fail.Limit("note_bytes", "the note has %d bytes, more than %d", len(note), maxNote)
+	if err := h.mayDecide(r); err != nil {
+		return wire.Decider{}, err
+	}
+	if n := len(note); n > maxNote {
+		return wire.Decider{}, fail.Limit("note_bytes", "the note has %d bytes, more than %d", n, maxNote)
 	}
 	by := r.Peer
-	by.Kind, by.Via = "human", "socket"
-	a, err := h.approvals.Decide(id, verdict, note, by)
+	by.Kind, by.Via = "human", cmp.Or(by.Via, "socket")
+	return by, nil
+}
+
+// reply writes the answers to questions.
+func (h *Host) reply(r *sock.Request, args *answerArgs) (any, error) {
+	by, err := h.person(r, args.Note)
 	if err != nil {
 		return nil, err
 	}
-	_, err = h.log.Append(audit.Approval{
-		Type: audit.TypeApproval, V: wire.Version, ID: a.ID, State: a.State, Kind: a.Kind, Tool: a.Tool, CallID: a.CallID,
-		Session: a.Session, Caller: a.Caller, ActionHash: a.ActionHash, DecidedBy: a.DecidedBy, Scope: a.Scope, Note: a.Note,
-	}, true)
-	h.mu.Lock()
-	close(h.bell)
-	h.bell = make(chan struct{})
-	h.mu.Unlock()
+	h.deciding.RLock()
+	a, err := h.approvals.Reply(args.ID, args.Answers, args.Note, by)
+	h.deciding.RUnlock()
 	if err != nil {
-		return nil, fail.Failed("not_recorded", "the answer counts, but the audit could not be written: %v", err).Because(err)
+		return nil, err
+	}
+	err = h.record(a)
+	h.ring()
+	return shown(a), err
+}
+
+// decide writes an answer. The audit has it only once it is on disk.
+func (h *Host) decide(r *sock.Request, args *answerArgs, allow bool) (any, error) {
+	by, err := h.person(r, args.Note)
+	if err != nil {
+		return nil, err
+	}
+	ans := approval.Answer{Allow: allow, Note: args.Note, Scope: args.Scope, Input: args.Input}
+	if !allow && (args.Scope != "" || args.Input != nil) {
+		return nil, fail.Usage("a denial has neither a scope nor an input")
+	}
+	if args.Key != "" {
+		done, err := h.approvals.Claim(args.ID, args.Key, ans)
+		if err != nil || done != nil {
+			return shown(done), err
+		}
+	}
+	if allow {
+		if err := h.widen(args, &ans); err != nil {
+			return nil, err
+		}
+	}
+	h.deciding.RLock()
+	a, err := h.approvals.Decide(args.ID, ans, by)
+	h.deciding.RUnlock()
+	if err != nil {
+		return nil, err
+	}
+	err = h.record(a)
+	h.ring()
+	if err == nil && a.Scope == approval.Always {
+		err = h.always(a)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return shown(a), nil
 }

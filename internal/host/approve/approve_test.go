@@ -131,7 +131,7 @@ func (h *house) ask(key, verb, args string) (docs []string, err error) {
 		return err
 	}
 	uid := os.Getuid()
-	r := &sock.Request{ID: 1, Verb: verb, Args: json.RawMessage(args), Key: key, Peer: wire.Decider{PID: 42, UID: &uid, Exe: "/bin/kx", TTY: "/dev/pts/3"}}
+	r := &sock.Request{ID: 1, Verb: verb, Args: json.RawMessage(args), Key: key, Peer: wire.Decider{PID: os.Getpid(), UID: &uid, Exe: "/bin/kx", TTY: "/dev/pts/3"}, Alive: func() bool { return true }}
 	doc, err := h.host.Handle(context.Background(), r, send)
 	if doc != nil {
 		if err := send(doc); err != nil {
@@ -165,14 +165,14 @@ func TestVerbs(t *testing.T) {
 	json.Unmarshal([]byte(docs[0]), &got)
 	by := got.DecidedBy
 	if got.State != wire.ApprovalDenied || got.Note != "not there" || got.DecidedAt == nil || by == nil ||
-		by.Kind != "human" || by.Via != "socket" || by.PID != 42 || *by.UID != os.Getuid() || by.Exe != "/bin/kx" || by.TTY != "/dev/pts/3" {
+		by.Kind != "human" || by.Via != "socket" || by.PID != os.Getpid() || *by.UID != os.Getuid() || by.Exe != "/bin/kx" || by.TTY != "/dev/pts/3" {
 		t.Errorf("deny: %s", docs[0])
 	}
 	if a, err := h.store.Get(first.ID); err != nil || a.State != wire.ApprovalDenied {
 		t.Errorf("on disk it is %+v, %v", a, err)
 	}
 	if lines := h.answers(first.ID); len(lines) != 1 || lines[0].State != wire.ApprovalDenied || lines[0].Note != "not there" ||
-		lines[0].ActionHash != first.ActionHash || lines[0].DecidedBy.PID != 42 || lines[0].Session != "s1" {
+		lines[0].ActionHash != first.ActionHash || lines[0].DecidedBy.PID != os.Getpid() || lines[0].Session != "s1" {
 		t.Errorf("in the audit: %+v", lines)
 	}
 	docs, err = h.ask("host", "wait", `{"id":"`+first.ID+`"}`)
@@ -200,8 +200,11 @@ func TestRefusals(t *testing.T) {
 		{"host", "allow", id(a), "not_an_approver", fail.ExitDenied},
 		{"host", "deny", id(a), "not_an_approver", fail.ExitDenied},
 		{"", "allow", id(a), "not_an_approver", fail.ExitDenied},
-		{"approver", "allow", `{"id":"` + a.ID + `","scope":"session"}`, "usage", fail.ExitUsage},
-		{"approver", "allow", `{"id":"` + a.ID + `","input":{"path":"/w/2"}}`, "usage", fail.ExitUsage},
+		{"approver", "allow", `{"id":"` + a.ID + `","scope":"ever"}`, "usage", fail.ExitUsage},
+		{"approver", "allow", `{"id":"` + a.ID + `","scoop":"once"}`, "usage", fail.ExitUsage},
+		{"approver", "deny", `{"id":"` + a.ID + `","scope":"once"}`, "usage", fail.ExitUsage},
+		{"approver", "allow", `{"id":"` + a.ID + `","scope":"always","input":{}}`, "usage", fail.ExitUsage},
+		{"approver", "allow", `{"id":"` + a.ID + `","input":["/w/2"]}`, "usage", fail.ExitUsage},
 		{"approver", "allow", `["` + a.ID + `"]`, "usage", fail.ExitUsage},
 		{"approver", "allow", `{"id":7}`, "usage", fail.ExitUsage},
 		{"approver", "allow", `{"id":"` + a.ID + `","note":"` + strings.Repeat("x", maxNote+1) + `"}`, "note_bytes", fail.ExitLimit},
@@ -237,8 +240,8 @@ func TestFirstAnswerWins(t *testing.T) {
 		a := h.park(n, nil)
 		var errs [2]error
 		var wg sync.WaitGroup
-		wg.Go(func() { _, errs[0] = yes.Allow(ctx, a.ID, "") })
-		wg.Go(func() { _, errs[1] = no.Deny(ctx, a.ID, "") })
+		wg.Go(func() { _, errs[0] = yes.Allow(ctx, a.ID, approve.Answer{}) })
+		wg.Go(func() { _, errs[1] = no.Deny(ctx, a.ID, approve.Answer{}) })
 		wg.Wait()
 		var lost *approve.Error
 		if (errs[0] == nil) == (errs[1] == nil) || !errors.As(errors.Join(errs[:]...), &lost) ||
@@ -282,7 +285,7 @@ func TestWaitersWake(t *testing.T) {
 			}
 		}
 		began := time.Now()
-		if _, err := approver.Allow(ctx, a.ID, ""); err != nil {
+		if _, err := approver.Allow(ctx, a.ID, approve.Answer{}); err != nil {
 			t.Fatal(err)
 		}
 		took = append(took, (<-woke).Sub(began))
@@ -351,7 +354,7 @@ func TestWatch(t *testing.T) {
 	step(early.ID + " pending")
 	late := h.park(2, nil)
 	step(late.ID + " pending")
-	if _, err := approver.Allow(ctx, late.ID, ""); err != nil {
+	if _, err := approver.Allow(ctx, late.ID, approve.Answer{}); err != nil {
 		t.Fatal(err)
 	}
 	step(late.ID + " allowed")
@@ -398,14 +401,14 @@ func TestOddRequests(t *testing.T) {
 	if string(list[0].Input) != "null" || !strings.Contains(list[0].Preview, "kx approve show "+a.ID) {
 		t.Errorf("the large one: input %.50s, preview %q", list[0].Input, list[0].Preview)
 	}
-	if got, err := c.Allow(context.Background(), a.ID, ""); err != nil || got.State != wire.ApprovalAllowed {
+	if got, err := c.Allow(context.Background(), a.ID, approve.Answer{}); err != nil || got.State != wire.ApprovalAllowed {
 		t.Errorf("allowing it: %v", err)
 	}
 	if got, err := h.store.Get(a.ID); err != nil || !bytes.Equal(got.Input, big.Input) {
 		t.Errorf("its record: %v", err)
 	}
 	var e *approve.Error
-	if _, err := c.Deny(context.Background(), broken.ID, ""); !errors.As(err, &e) || e.Code != "damaged_request" {
+	if _, err := c.Deny(context.Background(), broken.ID, approve.Answer{}); !errors.As(err, &e) || e.Code != "damaged_request" {
 		t.Errorf("the damaged one: %v", err)
 	}
 }
@@ -466,7 +469,7 @@ func BenchmarkAllowWakes(b *testing.B) {
 			host.Show(context.Background(), a.ID)
 		}
 		b.StartTimer()
-		if _, err := approver.Allow(context.Background(), a.ID, ""); err != nil {
+		if _, err := approver.Allow(context.Background(), a.ID, approve.Answer{}); err != nil {
 			b.Fatal(err)
 		}
 		<-woke

@@ -3,11 +3,13 @@ package approve
 import (
 	"context"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/sock"
 	"github.com/kxtools/kx/internal/host"
+	"github.com/kxtools/kx/internal/record/config"
 	"github.com/kxtools/kx/internal/record/state"
 )
 
@@ -16,7 +18,7 @@ func Lock(stateDir string) string { return filepath.Join(stateDir, "approvals", 
 
 // Run is the life of a host: it says on said how the start went, serves until
 // nobody needs it or ctx ends, and leaves nothing behind.
-func Run(ctx context.Context, stateDir, socket, version string, said io.Writer) error {
+func Run(ctx context.Context, stateDir, configDir, socket, version string, said io.Writer) error {
 	st, err := state.Open(stateDir)
 	if err != nil {
 		return err
@@ -24,7 +26,13 @@ func Run(ctx context.Context, stateDir, socket, version string, said io.Writer) 
 	if _, err := st.Sub("approvals"); err != nil {
 		return err
 	}
-	return host.Live(ctx, host.Place{Lock: Lock(stateDir), Socket: socket, Said: said}, New(st, time.Now).Server(version))
+	h := New(st, time.Now)
+	h.config = configDir
+	h.remote = func() (bool, error) {
+		user, err := config.LoadApprove(configDir, os.Getuid())
+		return user.Remote, err
+	}
+	return host.Live(ctx, host.Place{Lock: Lock(stateDir), Socket: socket, Said: said}, h.Server(version))
 }
 
 // Server returns the host as it stands on its socket.

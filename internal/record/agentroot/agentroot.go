@@ -11,6 +11,7 @@ package agentroot
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,6 +41,17 @@ type Root struct {
 	Kind  string    `json:"kind"`
 	Name  string    `json:"name,omitempty"` // of the client
 	At    time.Time `json:"at"`
+}
+
+// String tells a person which process it is.
+func (r *Root) String() string {
+	switch {
+	case r.Kind == Tool:
+		return fmt.Sprintf("kx process %d, which runs tools", r.PID)
+	case r.Name == "":
+		return fmt.Sprintf("process %d, an agent", r.PID)
+	}
+	return fmt.Sprintf("process %d, the agent %s", r.PID, r.Name)
 }
 
 // Store is the agent roots of one state directory.

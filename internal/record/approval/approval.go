@@ -12,6 +12,8 @@
 package approval
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -55,15 +57,16 @@ func New(st *state.State, now func() time.Time) *Store { return &Store{st: st, n
 // the same question.
 func ActionHash(a *wire.Approval) (string, error) {
 	raw, err := jcs.Encode(struct {
-		V         int             `json:"v"`
-		Tool      string          `json:"tool"`
-		Input     json.RawMessage `json:"input"`
-		Workspace string          `json:"workspace"`
-		Cwd       string          `json:"cwd"`
-		Session   string          `json:"session"`
-		Caller    string          `json:"caller"`
-		CallID    string          `json:"call_id,omitempty"`
-	}{wire.Version, a.Tool, a.Input, a.Workspace, a.Cwd, a.Session, a.Caller, a.CallID})
+		V         int               `json:"v"`
+		Tool      string            `json:"tool"`
+		Input     json.RawMessage   `json:"input"`
+		Workspace string            `json:"workspace"`
+		Cwd       string            `json:"cwd"`
+		Session   string            `json:"session"`
+		Caller    string            `json:"caller"`
+		CallID    string            `json:"call_id,omitempty"`
+		Digests   map[string]string `json:"digests,omitempty"`
+	}{wire.Version, a.Tool, a.Input, a.Workspace, a.Cwd, a.Session, a.Caller, a.CallID, a.Digests})
 	if err != nil {
 		return "", fail.Usage("the input can't be hashed: %v", err)
 	}
@@ -123,7 +126,7 @@ func (s *Store) Find(hash string) (a *wire.Approval, free string, err error) {
 // counts reports whether a request speaks for its action.
 func (s *Store) counts(a *wire.Approval) bool {
 	switch a.State {
-	case wire.ApprovalPending, wire.ApprovalAllowed:
+	case wire.ApprovalPending, wire.ApprovalAllowed, wire.ApprovalAnswered:
 		return true
 	case wire.ApprovalSpent:
 		return a.CallID != ""
@@ -153,7 +156,7 @@ func (s *Store) Park(a wire.Approval, expires *time.Time) (*wire.Approval, error
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := fsx.Lock(filepath.Join(s.st.Dir(), "approvals", "lock"))
+	unlock, err := s.lock()
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +199,24 @@ func later(a, b *time.Time) bool {
 	return a.After(*b)
 }
 
+// Answer is what a person says to a request.
+type Answer struct {
+	Allow bool            `json:"allow"`
+	Note  string          `json:"note,omitempty"`
+	Scope string          `json:"scope,omitempty"` // of an allow: once, session or always
+	Input json.RawMessage `json:"input,omitempty"` // in place of the one that was asked for
+	Rules []wire.Rule     `json:"rules,omitempty"` // that a wider scope comes to
+}
+
+// The scopes of an allow.
+const (
+	Once    = "once"
+	Session = "session"
+	Always  = "always"
+)
+
 // Decide answers a pending request. The first answer wins and is final.
-func (s *Store) Decide(id, verdict, note string, by wire.Decider) (*wire.Approval, error) {
+func (s *Store) Decide(id string, ans Answer, by wire.Decider) (*wire.Approval, error) {
 	a, err := s.Get(id)
 	if err != nil {
 		return nil, err
@@ -205,15 +224,21 @@ func (s *Store) Decide(id, verdict, note string, by wire.Decider) (*wire.Approva
 	if a.State != wire.ApprovalPending {
 		return nil, decided(a)
 	}
+	if a.Kind == KindQuestion && ans.Allow {
+		return nil, fail.Usage("request %s is a question", a.ID).WithHint("kx approve answer %s --option 1", a.ID)
+	}
 	// What a person was shown is what the hash says: a request that was
 	// changed since it was parked can only be denied.
-	if hash, err := ActionHash(a); verdict != wire.ApprovalDenied && (err != nil || hash != a.ActionHash) {
+	if hash, err := ActionHash(a); ans.Allow && (err != nil || hash != a.ActionHash) {
 		return nil, fail.Conflict("hash_mismatch", "request %s was changed after it was made", a.ID).WithHint("kx approve deny %s", a.ID)
 	}
 	now := s.now().UTC()
-	a.State, a.Note, a.DecidedAt, a.DecidedBy = verdict, note, &now, &by
-	if verdict == wire.ApprovalAllowed {
-		a.Scope = "once"
+	a.State, a.Note, a.DecidedAt, a.DecidedBy = wire.ApprovalDenied, ans.Note, &now, &by
+	if ans.Allow {
+		a.State, a.Scope, a.Rules = wire.ApprovalAllowed, cmp.Or(ans.Scope, Once), ans.Rules
+		if ans.Input != nil {
+			a.Input, a.InputEdited = ans.Input, true
+		}
 		if a.CallID == "" { // a run spends it when it is resumed
 			by := now.Add(SpendWithin)
 			a.SpendBy = &by
@@ -222,8 +247,51 @@ func (s *Store) Decide(id, verdict, note string, by wire.Decider) (*wire.Approva
 	return a, s.seal(a)
 }
 
+// Claim binds an idempotency key to one answer of one request, before the answer
+// is given. It returns the request if it was answered with this key before: the
+// same answer again changes nothing. With another answer it is a conflict.
+func (s *Store) Claim(id, key string, ans Answer) (*wire.Approval, error) {
+	a, err := s.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := s.st.Sub("approvals", "keys")
+	if err != nil {
+		return nil, err
+	}
+	raw, err := jcs.Encode(struct {
+		ID     string `json:"id"`
+		Answer Answer `json:"answer"`
+	}{a.ID, ans})
+	if err != nil {
+		return nil, err
+	}
+	name := sha256.Sum256([]byte(key))
+	path := filepath.Join(dir, hex.EncodeToString(name[:])+".json")
+	err = fsx.CreateExcl(path, append(raw, '\n'), 0)
+	if err == nil || !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	have, _, err := fsx.ReadRegular(path, maxRecord)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(bytes.TrimSpace(have), raw) {
+		return nil, fail.Conflict("idempotency_conflict", "the idempotency key was used for another answer").WithHint("kx approve show %s", a.ID)
+	}
+	if a.State == wire.ApprovalPending {
+		return nil, nil // whoever had the key before died before it answered
+	}
+	return a, nil
+}
+
 // Cancel ends the pending requests of a session that was stopped.
 func (s *Store) Cancel(session string, by wire.Decider) ([]string, error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	pending, _ := s.List(wire.ApprovalPending)
 	var ids []string
 	for _, a := range pending {

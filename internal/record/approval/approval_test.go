@@ -66,7 +66,7 @@ func (d *desk) park(command, callID string) (*wire.Approval, error) {
 
 func (d *desk) decide(id, verdict string) *wire.Approval {
 	d.Helper()
-	a, err := d.Decide(id, verdict, "note", wire.Decider{Kind: "human", PID: 7})
+	a, err := d.Decide(id, Answer{Allow: verdict == wire.ApprovalAllowed, Note: "note"}, wire.Decider{Kind: "human", PID: 7})
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestLife(t *testing.T) {
 	}
 	d.state(a, wire.ApprovalAllowed, true)
 	for _, verdict := range []string{wire.ApprovalAllowed, wire.ApprovalDenied} {
-		_, err := d.Decide(a.ID, verdict, "", wire.Decider{})
+		_, err := d.Decide(a.ID, Answer{Allow: verdict == wire.ApprovalAllowed}, wire.Decider{})
 		refuses(t, err, "already_decided", 7)
 	}
 	if err := d.Spend(got, "c1"); err != nil {
@@ -199,7 +199,7 @@ func TestTimes(t *testing.T) {
 	}
 	d.at = start.Add(2*Patience + 1)
 	d.state(a, wire.ApprovalExpired, false)
-	_, err := d.Decide(a.ID, wire.ApprovalAllowed, "", wire.Decider{})
+	_, err := d.Decide(a.ID, Answer{Allow: true, Scope: Once}, wire.Decider{})
 	refuses(t, err, "expired", 7)
 
 	b := d.ask("ls", "")
@@ -286,7 +286,7 @@ func TestCancel(t *testing.T) {
 	d.state(a, wire.ApprovalCancelled, false)
 	d.state(b, wire.ApprovalAllowed, true)
 	d.state(c, wire.ApprovalCancelled, false)
-	_, err = d.Decide(a.ID, wire.ApprovalAllowed, "", wire.Decider{})
+	_, err = d.Decide(a.ID, Answer{Allow: true, Scope: Once}, wire.Decider{})
 	refuses(t, err, "already_decided", 7)
 }
 

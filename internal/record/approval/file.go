@@ -118,7 +118,7 @@ func (s *Store) load(id string) (*wire.Approval, error) {
 			WithHint("rm %s", s.path("decided", id))
 	}
 	a := &answer.Approval
-	if a.State == wire.ApprovalAllowed {
+	if a.State == wire.ApprovalAllowed || a.State == wire.ApprovalAnswered {
 		if _, err := os.Lstat(s.path("spent", id)); err == nil {
 			a.State = wire.ApprovalSpent
 		} else if a.SpendBy != nil && s.now().After(*a.SpendBy) {

@@ -25,7 +25,7 @@ func TestPendingEdited(t *testing.T) {
 	} {
 		a := d.ask("ls", "")
 		d.edit("pending", a.ID, edit[0], edit[1])
-		_, err := d.Decide(a.ID, wire.ApprovalAllowed, "", wire.Decider{})
+		_, err := d.Decide(a.ID, Answer{Allow: true, Scope: Once}, wire.Decider{})
 		if refuses(t, err, "hash_mismatch", 7); t.Failed() {
 			t.Fatal(field)
 		}
@@ -241,7 +241,7 @@ func FuzzRecord(f *testing.F) {
 			b.Find(a.ActionHash)
 			os.Remove(b.path("decided", a.ID))
 		}
-		b.Decide(a.ID, wire.ApprovalAllowed, "", wire.Decider{})
+		b.Decide(a.ID, Answer{Allow: true, Scope: Once}, wire.Decider{})
 		os.Remove(b.path("decided", a.ID))
 	})
 }

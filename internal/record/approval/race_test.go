@@ -40,7 +40,7 @@ func TestRace(t *testing.T) {
 		var verdicts sync.Map
 		race("answer", func(i int) error {
 			verdict := []string{wire.ApprovalAllowed, wire.ApprovalDenied}[i%2]
-			_, err := d.Decide(a.ID, verdict, "", wire.Decider{Kind: "human", PID: i})
+			_, err := d.Decide(a.ID, Answer{Allow: verdict == wire.ApprovalAllowed}, wire.Decider{Kind: "human", PID: i})
 			if err == nil {
 				verdicts.Store("won", verdict)
 			}

@@ -42,6 +42,7 @@ type Config struct {
 	ProjectMode  string // a ceiling that the project sets, or ""
 	Limits       Limits // the project's where they are lower
 	Sandbox      Sandbox
+	Approve      Approve
 	Experimental Experimental
 
 	HasUserConfig bool // the user has a config.toml
@@ -71,6 +72,13 @@ type Limits struct {
 type Sandbox struct {
 	Writable []string // canonical paths
 	Env      []string // names of variables
+}
+
+// Approve is how the user answers requests.
+type Approve struct {
+	Notify   string // a command of a shell that is run for every new request
+	Operator bool   // agents may ask the operator questions
+	Remote   bool   // connections that ssh -L forwards may answer, too
 }
 
 // Experimental switches on what is not finished.
@@ -120,6 +128,36 @@ func Load(d paths.Dirs, workspace string, trusted map[string][]byte) (*Config, e
 		c.ProjectPolicy = &File{Path: filepath.Join(workspace, ProjectPolicy), Data: data}
 	}
 	return c, nil
+}
+
+// LoadApprove reads how requests are answered from the user's file alone. Keys of
+// other tables are left to those that use them.
+func LoadApprove(dir string, uid int) (Approve, error) {
+	c := &Config{}
+	user, err := readOwn(filepath.Join(dir, UserConfig), maxConfig, uid)
+	if user == nil {
+		return c.Approve, err
+	}
+	entries, err := parse(user)
+	if err != nil {
+		return Approve{}, err
+	}
+	for _, e := range entries {
+		if e.path[0] != tableOfApprove {
+			continue
+		}
+		s, err := find(user, e)
+		if err != nil {
+			return Approve{}, err
+		}
+		if s == nil {
+			continue
+		}
+		if why := s.kind.set(s.at(c), e.value, paths.Dirs{}); why != "" {
+			return Approve{}, user.wrong(e, "%s", why)
+		}
+	}
+	return c.Approve, nil
 }
 
 func builtIn() *Config {

@@ -124,7 +124,7 @@ func TestUserFileErrors(t *testing.T) {
 		{"unknown", "\nmoed = \"plan\"\n", `config.toml:2: unknown key "moed"; did you mean mode?`},
 		{"unknown in a table", "[limits]\nmax_ouput_bytes = 1\n", `config.toml:2: unknown key "limits.max_ouput_bytes"; did you mean limits.max_output_bytes?`},
 		{"without its table", "max_input_bytes = 1\n", `unknown key "max_input_bytes"; did you mean limits.max_input_bytes?`},
-		{"unknown table", "[limits]\n[approve]\nx = 1\n", `config.toml:2: unknown key "approve"`},
+		{"unknown table", "[limits]\n[browse]\nx = 1\n", `config.toml:2: unknown key "browse"`},
 		{"unknown list", "\n[[hooks]]\n", `config.toml:2: unknown key "hooks"`},
 		{"unknown inline", "limits = { max_input_bytes = 1,\n  maximum = 2 }\n", `unknown key "limits.maximum"`},
 		{"quoted key", "\"limits.max_input_bytes\" = 1\n", `unknown key "\"limits.max_input_bytes\""`},

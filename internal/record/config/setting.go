@@ -10,7 +10,10 @@ import (
 	"github.com/kxtools/kx/pkg/policy/mode"
 )
 
-const tableOfLimits = "limits"
+const (
+	tableOfLimits  = "limits"
+	tableOfApprove = "approve"
+)
 
 // setting is a key of config.toml.
 type setting struct {
@@ -36,6 +39,9 @@ var settings = []setting{
 	{"limits.max_sandbox", profileKind, func(c *Config) any { return &c.Limits.MaxSandbox }},
 	{"sandbox.writable", pathsKind, func(c *Config) any { return &c.Sandbox.Writable }},
 	{"sandbox.env", namesKind, func(c *Config) any { return &c.Sandbox.Env }},
+	{tableOfApprove + ".notify", textKind, func(c *Config) any { return &c.Approve.Notify }},
+	{tableOfApprove + ".operator", boolKind, func(c *Config) any { return &c.Approve.Operator }},
+	{tableOfApprove + ".remote", boolKind, func(c *Config) any { return &c.Approve.Remote }},
 	{"experimental.browser", boolKind, func(c *Config) any { return &c.Experimental.Browser }},
 	{"experimental.remote_mcp", boolKind, func(c *Config) any { return &c.Experimental.RemoteMCP }},
 	{"experimental.unsandboxed_bash", boolKind, func(c *Config) any { return &c.Experimental.UnsandboxedBash }},
@@ -58,6 +64,7 @@ var (
 	pathsKind   = &kind{set: setPaths}
 	namesKind   = &kind{set: setNames}
 	boolKind    = &kind{set: setBool}
+	textKind    = &kind{set: setText}
 )
 
 func setMode(to, value any, _ paths.Dirs) string {
@@ -101,6 +108,15 @@ func setBool(to, value any, _ paths.Dirs) string {
 		return expected("true or false", value)
 	}
 	*to.(*bool) = b
+	return ""
+}
+
+func setText(to, value any, _ paths.Dirs) string {
+	s, ok := value.(string)
+	if !ok || strings.Contains(s, "\x00") {
+		return expected("text", value)
+	}
+	*to.(*string) = s
 	return ""
 }
 

@@ -59,7 +59,7 @@ func Tools(pass []string, getenv func(string) string) []tool.Tool {
 	return []tool.Tool{{
 		Spec: tool.Spec{
 			Name: "bash", Family: "shell", Description: bashText, Schema: json.RawMessage(bashSchema),
-			Timeout: maxTimeout, Serial: true,
+			Timeout: maxTimeout, Serial: true, Spawns: true,
 		},
 		Run: b.run,
 	}}

@@ -228,6 +228,29 @@ func (l *Leaf) split(p program, args []Word) []Word {
 	return operands[skip:]
 }
 
+// Code returns the words that name files with the code that the leaf runs: the
+// program, where it is named by its path, and the script of an interpreter.
+func (l *Leaf) Code() []Word {
+	if len(l.Words) == 0 || !l.Words[0].Literal {
+		return nil
+	}
+	var out []Word
+	name := l.Words[0].Text
+	if strings.Contains(name, "/") {
+		out = append(out, l.Words[0])
+		name = name[strings.LastIndexByte(name, '/')+1:]
+	}
+	if p := programs[name]; p.bare == "" && name != "source" && name != "." {
+		return out
+	}
+	for _, w := range l.Words[1:] {
+		if w.Literal && !strings.HasPrefix(w.Text, "-") {
+			return append(out, w)
+		}
+	}
+	return out
+}
+
 // flagParts splits --name=value, and -nvalue with a one-letter name.
 func flagParts(text string) (name, value string, attached bool) {
 	if strings.HasPrefix(text, "--") {
