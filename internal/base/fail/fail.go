@@ -1,7 +1,7 @@
 // Package fail is the one error type of kx: a code for programs, an exit
 // status, a message, and a hint that names the next command to type. Whatever
 // goes wrong becomes a *fail.Error at the place that knows the remedy; the
-// command line prints it once and exits with its status (CLI.md §1).
+// command line prints it once and exits with its status.
 package fail
 
 import (
