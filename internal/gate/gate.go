@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/gate/limit"
 	"github.com/kxtools/kx/internal/gate/tool"
@@ -122,7 +123,10 @@ func (b *Batch) Do(ctx context.Context, call wire.Call) *wire.Result {
 	}
 	r.label(res)
 	res.DurationMS = b.gate.Now().Sub(start).Milliseconds()
-	if err := b.gate.Journal.Ended(res); err != nil {
+	failpoint.Hit("result.before")
+	err = b.gate.Journal.Ended(res)
+	failpoint.Hit("result.after")
+	if err != nil {
 		// The call has run and can't be taken back; that its record is
 		// incomplete must be seen.
 		notRecorded(res, "its session", err)
@@ -149,6 +153,12 @@ func (r *run) do(ctx context.Context) (*wire.Result, error) {
 		}
 		if r.tool.Off != "" {
 			return nil, fail.Unavailable("tool_off", "the tool %s is switched off: %s", r.call.Tool, r.tool.Off).WithHint("kx config show")
+		}
+		if r.tool.Spawns && r.gate.Enter != nil {
+			// Before it waits for an answer, so that nothing is left to do then.
+			if r.gate.enter.Do(func() { r.gate.enterErr = r.gate.Enter() }); r.gate.enterErr != nil {
+				return nil, r.gate.enterErr
+			}
 		}
 		if err := r.claim(); err != nil {
 			return nil, err
@@ -273,7 +283,9 @@ func (r *run) record(by wire.Decider, barrier bool) error {
 	if r.approval != nil {
 		line.ApprovalID = r.approval.ID
 	}
+	failpoint.Hit("record.before")
 	_, err = r.gate.Audit.Append(line, barrier)
+	failpoint.Hit("record.after")
 	return err
 }
 
@@ -291,19 +303,17 @@ func view(input json.RawMessage) json.RawMessage {
 // act runs an allowed call: the decision goes to disk, then the intent, then the
 // tool runs, then the outcome is written.
 func (r *run) act(ctx context.Context, by wire.Decider) (*wire.Result, error) {
-	if r.tool.Spawns && r.gate.Enter != nil {
-		if r.gate.enter.Do(func() { r.gate.enterErr = r.gate.Enter() }); r.gate.enterErr != nil {
-			return nil, r.gate.enterErr
-		}
-	}
 	if err := r.record(by, true); err != nil {
 		return nil, err
 	}
+	failpoint.Hit("intent.before")
 	if err := r.gate.Journal.Started(r.call.ID, r.call.Tool, r.input); err != nil {
 		return nil, err
 	}
+	failpoint.Hit("intent.after")
 	start := r.gate.Now()
 	res := r.invoke(ctx)
+	failpoint.Hit("run.after")
 	outBytes, envelope, err := r.sizes(res)
 	if err == nil {
 		err = r.limit.Leave(r.call.Tool, outBytes, envelope)
@@ -318,9 +328,11 @@ func (r *run) act(ctx context.Context, by wire.Decider) (*wire.Result, error) {
 }
 
 func (r *run) outcome(status wire.Status, bytes int, took time.Duration) error {
+	failpoint.Hit("outcome.before")
 	_, err := r.gate.Audit.Append(audit.Outcome{
 		Type: audit.TypeOutcome, V: wire.Version, CallID: r.call.ID, Status: status, Bytes: int64(bytes), DurationMS: took.Milliseconds(),
 	}, false)
+	failpoint.Hit("outcome.after")
 	return err
 }
 

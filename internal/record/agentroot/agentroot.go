@@ -89,7 +89,12 @@ func (s *Store) Register(pid int, kind, name string) error {
 	if err != nil {
 		return err
 	}
-	return fsx.WriteFile(filepath.Join(dir, strconv.Itoa(pid)+".json"), append(raw, '\n'), 0)
+	// It means nothing after a boot, so nothing waits for the disk.
+	tmp := filepath.Join(dir, "."+strconv.Itoa(pid))
+	if err := os.WriteFile(tmp, append(raw, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, filepath.Join(dir, strconv.Itoa(pid)+".json"))
 }
 
 // Leave removes the entry of a process that runs no more tools.
