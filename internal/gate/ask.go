@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/pkg/wire"
@@ -70,9 +71,11 @@ func (r *run) park(ctx, waiting context.Context, q wire.Approval, fresh bool) (r
 	if err := r.recordRequest(a); err != nil {
 		return nil, false, err
 	}
+	failpoint.Hit("notify.before")
 	if fresh && r.gate.Ring != nil {
 		r.gate.Ring(ctx, a)
 	}
+	failpoint.Hit("notify.after")
 	if r.gate.Wait > 0 {
 		if r.gate.Parked != nil {
 			r.gate.Parked(a)

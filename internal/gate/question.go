@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -58,9 +59,11 @@ func (r *run) reply(a *wire.Approval) (*wire.Result, error) {
 	if err := r.record(human(a), true); err != nil {
 		return nil, err
 	}
+	failpoint.Hit("intent.before")
 	if err := r.gate.Journal.Started(r.call.ID, r.call.Tool, r.input); err != nil {
 		return nil, err
 	}
+	failpoint.Hit("intent.after")
 	res := &wire.Result{Status: wire.StatusOK, Output: wire.Output{"text": answerText(a), "answers": a.Answers}}
 	return res, r.outcome(res.Status, len(res.Output.Text()), 0)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/base/lines"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
@@ -129,8 +130,10 @@ func decide(ctx context.Context, o *DecideOptions) error {
 	if o.Input != "" {
 		ans.Input = json.RawMessage(o.Input)
 	}
+	failpoint.Hit("send.before")
 	if a, err = do(ctx, a.ID, ans); err != nil {
 		return site.Failure(err)
 	}
+	failpoint.Hit("send.after")
 	return print(o.App, a)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/base/sock"
 	"github.com/kxtools/kx/internal/record/agentroot"
 	"github.com/kxtools/kx/internal/record/approval"
@@ -191,13 +192,17 @@ func (h *Host) decide(r *sock.Request, args *answerArgs, allow bool) (any, error
 		}
 	}
 	h.deciding.RLock()
+	failpoint.Hit("answer.before")
 	a, err := h.approvals.Decide(args.ID, ans, by)
 	h.deciding.RUnlock()
 	if err != nil {
 		return nil, err
 	}
+	failpoint.Hit("answer.record")
 	err = h.record(a)
+	failpoint.Hit("answer.ring")
 	h.ring()
+	failpoint.Hit("answer.after")
 	if err == nil && a.Scope == approval.Always {
 		err = h.always(a)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/base/sock"
 	"github.com/kxtools/kx/internal/host"
 	"github.com/kxtools/kx/internal/record/config"
@@ -26,6 +27,7 @@ func Run(ctx context.Context, stateDir, configDir, socket, version string, said 
 	if _, err := st.Sub("approvals"); err != nil {
 		return err
 	}
+	failpoint.Arm(filepath.Join(stateDir, "failpoint"))
 	h := New(st, time.Now)
 	h.config = configDir
 	h.remote = func() (bool, error) {

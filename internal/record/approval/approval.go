@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/base/fsx"
 	"github.com/kxtools/kx/internal/base/jcs"
 	"github.com/kxtools/kx/internal/record/state"
@@ -184,9 +185,11 @@ func (s *Store) Park(a wire.Approval, expires *time.Time) (*wire.Approval, error
 	}
 	a.Type, a.V, a.ID, a.State = "approval", wire.Version, id, wire.ApprovalPending
 	a.CreatedAt, a.ExpiresAt = s.now().UTC(), expires
+	failpoint.Hit("park.before")
 	if err := s.write(filepath.Join(dir, id+".json"), record{Approval: a}); err != nil {
 		return nil, err
 	}
+	failpoint.Hit("park.after")
 	return &a, nil
 }
 
@@ -331,7 +334,9 @@ func (s *Store) seal(a *wire.Approval) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Hit("decide.before")
 	err = fsx.CreateExcl(filepath.Join(dir, a.ID+".json"), append(raw, '\n'), 0)
+	failpoint.Hit("decide.after")
 	if errors.Is(err, fs.ErrExist) {
 		if have, err := s.load(a.ID); err == nil {
 			return decided(have)
@@ -357,7 +362,9 @@ func (s *Store) Spend(a *wire.Approval, callID string) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Hit("spend.before")
 	err = fsx.CreateExcl(filepath.Join(dir, a.ID+".json"), append(raw, '\n'), 0)
+	failpoint.Hit("spend.after")
 	if errors.Is(err, fs.ErrExist) {
 		return fail.Conflict("already_spent", "approval %s was used already", a.ID)
 	}

@@ -1,0 +1,47 @@
+//go:build failpoint
+
+// Package failpoint kills this process at a point that a test has named.
+package failpoint
+
+import (
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/kxtools/kx/internal/base/paths"
+)
+
+// variable names the point.
+const variable = "KX_FAILPOINT="
+
+// armed is set once, before anything runs side by side.
+var armed, file string
+
+// Arm takes the point from a file, which is gone when the process dies there: the
+// next one lives.
+func Arm(path string) {
+	if name, err := os.ReadFile(path); err == nil {
+		armed, file = strings.TrimSpace(string(name)), path
+	}
+}
+
+// Hit ends this process, as kill -9 does, if it is armed for the point.
+func Hit(point string) {
+	if armed != point && !named(point) {
+		return
+	}
+	if file != "" {
+		os.Remove(file)
+	}
+	syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+func named(point string) bool {
+	for _, v := range paths.Environ() {
+		if v == variable+point {
+			return true
+		}
+	}
+	return false
+}
