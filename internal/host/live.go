@@ -18,9 +18,10 @@ import (
 
 // Place is where a resident lives.
 type Place struct {
-	Lock   string    // taken for its life
-	Socket string    // where it listens, unless another state directory's does there
-	Said   io.Writer // where the client that started it hears how the start went
+	Lock   string       // taken for its life
+	Socket string       // where it listens, unless another state directory's does there
+	Said   io.Writer    // where the client that started it hears how the start went
+	Begin  func() error // called once no other one lives, before it listens; may be nil
 }
 
 // Live is the life of a resident: it serves until ctx ends or nobody needs it,
@@ -39,6 +40,11 @@ func Live(ctx context.Context, at Place, srv *sock.Server) error {
 	defer os.Truncate(at.Lock, 0)
 	if err := os.Truncate(at.Lock, 0); err != nil {
 		return err
+	}
+	if at.Begin != nil {
+		if err := at.Begin(); err != nil {
+			return err
+		}
 	}
 	ln, err := listen(at)
 	if err != nil {

@@ -131,8 +131,12 @@ func decide(ctx context.Context, o *DecideOptions) error {
 		ans.Input = json.RawMessage(o.Input)
 	}
 	failpoint.Hit("send.before")
-	if a, err = do(ctx, a.ID, ans); err != nil {
-		return site.Failure(err)
+	id := a.ID
+	if a, err = do(ctx, id, ans); err != nil {
+		if err = site.Failure(err); fail.Exit(err) == fail.ExitUnavailable {
+			return fail.As(err).WithHint("kx approve show %s", id) // the answer may count already
+		}
+		return err
 	}
 	failpoint.Hit("send.after")
 	return print(o.App, a)

@@ -1,8 +1,6 @@
 package approve
 
 import (
-	"cmp"
-
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/sock"
 	"github.com/kxtools/kx/internal/record/approval"
@@ -21,33 +19,43 @@ func (h *Host) decideAll(r *sock.Request, allow bool, send func(any) error) (any
 	if err := arguments(r, &args); err != nil {
 		return nil, err
 	}
-	if r.Key != "approver" {
-		return nil, fail.Denied("not_an_approver", "only the approver key answers requests")
-	}
-	if err := h.mayDecide(r); err != nil {
+	by, err := h.person(r, args.Note)
+	if err != nil {
 		return nil, err
 	}
-	switch n := len(args.Note); {
+	switch {
 	case args.Session == "":
 		return nil, fail.Usage("%s: no session is named", r.Verb).WithHint("kx approve list")
 	case len(args.IDs) > approval.MaxPending:
 		return nil, fail.Limit("pending_approvals", "%d requests are named, and no session has more than %d", len(args.IDs), approval.MaxPending)
-	case n > maxNote:
-		return nil, fail.Limit("note_bytes", "the note has %d bytes, more than %d", n, maxNote)
 	}
-	by := r.Peer
-	by.Kind, by.Via = "human", cmp.Or(by.Via, "socket")
 	ans := approval.Answer{Allow: allow, Note: args.Note}
 	if allow {
 		ans.Scope = approval.Once
+	}
+	owed := map[string]func(){}
+	for _, id := range args.IDs {
+		if owed[id] != nil {
+			continue // DecideAll says what is wrong with a list that names one twice
+		}
+		if owed[id], err = h.approvals.Owe(id); err != nil {
+			return nil, err
+		}
 	}
 	h.deciding.Lock()
 	done, err := h.approvals.DecideAll(args.Session, args.IDs, ans, by)
 	h.deciding.Unlock()
 	for i := range done {
-		if unwritten := h.record(&done[i]); err == nil {
+		unwritten := h.record(&done[i])
+		if err == nil {
 			err = unwritten
 		}
+		if unwritten != nil {
+			delete(owed, done[i].ID) // the next host writes it
+		}
+	}
+	for _, paid := range owed {
+		paid()
 	}
 	h.ring()
 	if err != nil {

@@ -159,15 +159,43 @@ func (h *Host) reply(r *sock.Request, args *answerArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.deciding.RLock()
-	a, err := h.approvals.Reply(args.ID, args.Answers, args.Note, by)
-	h.deciding.RUnlock()
+	a, err := h.give(args.ID, func() (*wire.Approval, error) { return h.approvals.Reply(args.ID, args.Answers, args.Note, by) })
 	if err != nil {
 		return nil, err
 	}
+	return shown(a), nil
+}
+
+// give writes an answer and then its line of the audit. What the audit is owed is
+// noted before, so that a host which dies in between leaves no answer that nobody
+// knows of.
+func (h *Host) give(id string, answer func() (*wire.Approval, error)) (*wire.Approval, error) {
+	request, err := h.approvals.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	paid, err := h.approvals.Owe(request.ID)
+	if err != nil {
+		return nil, err
+	}
+	h.deciding.RLock()
+	failpoint.Hit("answer.before")
+	a, err := answer()
+	h.deciding.RUnlock()
+	if err != nil {
+		paid()
+		return nil, err
+	}
+	failpoint.Hit("answer.record")
 	err = h.record(a)
+	failpoint.Hit("answer.ring")
 	h.ring()
-	return shown(a), err
+	failpoint.Hit("answer.after")
+	if err != nil {
+		return nil, err
+	}
+	paid()
+	return a, nil
 }
 
 // decide writes an answer. The audit has it only once it is on disk.
@@ -191,23 +219,14 @@ func (h *Host) decide(r *sock.Request, args *answerArgs, allow bool) (any, error
 			return nil, err
 		}
 	}
-	h.deciding.RLock()
-	failpoint.Hit("answer.before")
-	a, err := h.approvals.Decide(args.ID, ans, by)
-	h.deciding.RUnlock()
+	a, err := h.give(args.ID, func() (*wire.Approval, error) { return h.approvals.Decide(args.ID, ans, by) })
 	if err != nil {
 		return nil, err
 	}
-	failpoint.Hit("answer.record")
-	err = h.record(a)
-	failpoint.Hit("answer.ring")
-	h.ring()
-	failpoint.Hit("answer.after")
-	if err == nil && a.Scope == approval.Always {
-		err = h.always(a)
-	}
-	if err != nil {
-		return nil, err
+	if a.Scope == approval.Always {
+		if err := h.always(a); err != nil {
+			return nil, err
+		}
 	}
 	return shown(a), nil
 }

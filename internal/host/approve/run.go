@@ -34,7 +34,7 @@ func Run(ctx context.Context, stateDir, configDir, socket, version string, said 
 		user, err := config.LoadApprove(configDir, os.Getuid())
 		return user.Remote, err
 	}
-	return host.Live(ctx, host.Place{Lock: Lock(stateDir), Socket: socket, Said: said}, h.Server(version))
+	return host.Live(ctx, host.Place{Lock: Lock(stateDir), Socket: socket, Said: said, Begin: h.settle}, h.Server(version))
 }
 
 // Server returns the host as it stands on its socket.

@@ -61,7 +61,7 @@ func (s *Store) mac(a wire.Approval) (string, error) {
 
 // Get returns the request that id, or a unique beginning of an id, names.
 func (s *Store) Get(id string) (*wire.Approval, error) {
-	if strings.Trim(id, idLetters) != "" || id == "" || len(id) > maxID {
+	if !wellFormed(id) {
 		return nil, missing(id)
 	}
 	a, err := s.load(id)
@@ -82,6 +82,12 @@ func (s *Store) Get(id string) (*wire.Approval, error) {
 		return s.load(match[0])
 	}
 	return nil, fail.Usage("%q may be %s", id, strings.Join(match, ", ")).WithHint("kx approve show %s", match[0])
+}
+
+// wellFormed reports whether id can be that of a request, or its beginning; no
+// other is made part of a path.
+func wellFormed(id string) bool {
+	return id != "" && len(id) <= maxID && strings.Trim(id, idLetters) == ""
 }
 
 func missing(id string) error {
