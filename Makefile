@@ -54,6 +54,7 @@ stress: deps
 bench:
 	cd bench && $(GO) run .
 	$(GO) test -tags $(TAGS) -count=1 -v -run Start ./cmd/kx
+	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 30x ./cmd/kx
 	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem ./internal/...
 
 # Each fuzz target for FUZZTIME, one after the other.
