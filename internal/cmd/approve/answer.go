@@ -2,7 +2,6 @@ package approve
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,7 +74,7 @@ func answer(ctx context.Context, o *AnswerOptions) error {
 		return err
 	}
 	if a.Kind != approval.KindQuestion {
-		return fail.Usage("request %s is no question", a.ID).WithHint("kx approve allow %s", a.ID)
+		return fail.New("question_request_mismatch", fail.ExitUsage, "request %s is no question", a.ID).WithHint("kx approve allow %s", a.ID)
 	}
 	answers, err := answersOf(a.Questions, o.Options, o.Texts)
 	if err != nil {
@@ -84,7 +83,7 @@ func answer(ctx context.Context, o *AnswerOptions) error {
 	if err := approval.CheckAnswers(a.Questions, answers); err != nil {
 		return err
 	}
-	if _, err := o.Human(ctx, "kx approve answer "+a.ID, fmt.Sprintf("answer %d of %s?", len(answers), a.Caller)); err != nil {
+	if _, err := o.Human(ctx, "kx approve answer "+a.ID, said(a.Questions, answers)); err != nil {
 		return err
 	}
 	c, err := o.Connect(ctx, "approver")
@@ -96,6 +95,24 @@ func answer(ctx context.Context, o *AnswerOptions) error {
 		return site.Failure(err)
 	}
 	return print(o.App, a)
+}
+
+// said repeats answers before they are final.
+func said(questions []wire.Question, answers []wire.QuestionAnswer) string {
+	var parts []string
+	for i, q := range questions {
+		var words []string
+		for _, o := range q.Options {
+			if slices.Contains(answers[i].SelectedOptionIDs, o.ID) {
+				words = append(words, o.Label)
+			}
+		}
+		if answers[i].FreeformAnswer != "" {
+			words = append(words, answers[i].FreeformAnswer)
+		}
+		parts = append(parts, q.Question+" "+strings.Join(words, ", "))
+	}
+	return "answer: " + strings.Join(parts, " · ") + "?"
 }
 
 // answersOf reads what the flags say to which question.

@@ -205,6 +205,9 @@ func (h *Host) decide(r *sock.Request, args *answerArgs, allow bool) (any, error
 		return nil, err
 	}
 	ans := approval.Answer{Allow: allow, Note: args.Note, Scope: args.Scope, Input: args.Input}
+	if args.Answers != nil {
+		return nil, fail.New("question_declined_with_answers", fail.ExitUsage, "%s takes no answers", r.Verb).WithHint("kx approve answer %s --option 1", args.ID)
+	}
 	if !allow && (args.Scope != "" || args.Input != nil) {
 		return nil, fail.Usage("a denial has neither a scope nor an input")
 	}

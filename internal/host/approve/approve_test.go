@@ -215,7 +215,8 @@ func TestRefusals(t *testing.T) {
 		{"approver", "allow", `{}`, "no_such_request", fail.ExitNotFound},
 		{"host", "show", `{"id":"zzzzzz"}`, "no_such_request", fail.ExitNotFound},
 		{"host", "wait", ``, "no_such_request", fail.ExitNotFound},
-		{"approver", "answer", id(a), "usage", fail.ExitUsage},
+		{"approver", "answer", id(a), "question_request_mismatch", fail.ExitUsage},
+		{"approver", "deny", `{"id":"` + a.ID + `","answers":[]}`, "question_declined_with_answers", fail.ExitUsage},
 		{"approver", "", ``, "usage", fail.ExitUsage},
 	} {
 		docs, err := h.ask(c.key, c.verb, c.args)

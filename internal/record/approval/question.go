@@ -19,9 +19,11 @@ func (s *Store) Reply(id string, answers []wire.QuestionAnswer, note string, by 
 	case err != nil:
 		return nil, err
 	case a.Kind != KindQuestion:
-		return nil, fail.Usage("request %s is no question", a.ID).WithHint("kx approve allow %s", a.ID)
+		return nil, fail.New("question_request_mismatch", fail.ExitUsage, "request %s is no question", a.ID).WithHint("kx approve allow %s", a.ID)
 	case a.State == wire.ApprovalExpired:
 		return nil, fail.Conflict("question_expired", "question %s has expired", a.ID).WithHint("kx approve list")
+	case a.State == wire.ApprovalAnswered || a.State == wire.ApprovalDenied:
+		return nil, fail.Conflict("question_resolution_conflict", "question %s is %s already", a.ID, a.State).WithHint("kx approve show %s", a.ID)
 	case a.State != wire.ApprovalPending:
 		return nil, fail.Conflict("question_state_conflict", "question %s is %s already", a.ID, a.State).WithHint("kx approve show %s", a.ID)
 	}

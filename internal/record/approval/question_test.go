@@ -1,0 +1,90 @@
+package approval
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+func TestCheckAnswers(t *testing.T) {
+	questions := []wire.Question{
+		{ID: "q1", Question: "one?", Options: []wire.Option{{ID: "o1"}, {ID: "o2"}}},
+		{ID: "q2", Question: "many?", Options: []wire.Option{{ID: "o1"}, {ID: "o2"}}, MultiSelect: true},
+	}
+	pick := func(q string, ids ...string) wire.QuestionAnswer {
+		return wire.QuestionAnswer{QuestionID: q, SelectedOptionIDs: ids}
+	}
+	words := func(q, s string) wire.QuestionAnswer { return wire.QuestionAnswer{QuestionID: q, FreeformAnswer: s} }
+	for _, tt := range []struct {
+		answers []wire.QuestionAnswer
+		code    string
+	}{
+		{[]wire.QuestionAnswer{pick("q1", "o2"), pick("q2", "o1", "o2")}, ""},
+		{[]wire.QuestionAnswer{words("q1", "neither"), pick("q2", "o1")}, ""},
+		{[]wire.QuestionAnswer{pick("q1", "o2")}, "question_answer_missing"},
+		{nil, "question_answer_missing"},
+		{[]wire.QuestionAnswer{pick("q1", "o3"), pick("q2", "o1")}, "question_option_not_found"},
+		{[]wire.QuestionAnswer{pick("q1", "o1", "o2"), pick("q2", "o1")}, "question_single_select_violation"},
+		{[]wire.QuestionAnswer{pick("q1", "o1"), pick("q2", "o1", "o1")}, "question_duplicate_option"},
+		{[]wire.QuestionAnswer{pick("q1", "o1"), pick("q1", "o1"), pick("q2", "o1")}, "question_duplicate_answer"},
+		{[]wire.QuestionAnswer{pick("q1", "o1"), pick("q2", "o1"), pick("q3", "o1")}, "question_unknown_answer"},
+		{[]wire.QuestionAnswer{words("q1", " \n"), pick("q2", "o1")}, "question_answer_empty"},
+		{[]wire.QuestionAnswer{words("q1", strings.Repeat("x", maxFreeform+1)), pick("q2", "o1")}, "answer_bytes"},
+	} {
+		err := CheckAnswers(questions, tt.answers)
+		code := ""
+		if err != nil {
+			code = fail.As(err).Code
+		}
+		if code != tt.code {
+			t.Errorf("%+v: %q, want %q", tt.answers, code, tt.code)
+		}
+	}
+}
+
+// A question is answered once, in its own words, and a clock that is over says so.
+func TestReply(t *testing.T) {
+	d := newDesk(t)
+	park := func(text string) *wire.Approval {
+		a := wire.Approval{
+			Kind: KindQuestion, Tool: "ask_user_question", Input: []byte(`{"t":"` + text + `"}`), Session: "s", Workspace: "/w", Cwd: "/w",
+			Questions: []wire.Question{{ID: "q1", Question: text, Options: []wire.Option{{ID: "o1"}, {ID: "o2"}}}},
+		}
+		a.ActionHash, _ = ActionHash(&a)
+		until := d.at.Add(Patience)
+		got, err := d.Park(a, &until)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	yes := []wire.QuestionAnswer{{QuestionID: "q1", SelectedOptionIDs: []string{"o2"}}}
+	code := func(err error) string {
+		if err == nil {
+			return ""
+		}
+		return fail.As(err).Code
+	}
+	a, old, plain := park("a"), park("b"), d.ask("c", "")
+	if _, err := d.Decide(a.ID, Answer{Allow: true}, wire.Decider{}); fail.Exit(err) != fail.ExitUsage {
+		t.Errorf("allowing a question: %v", err)
+	}
+	if got, err := d.Reply(a.ID, yes, "n", wire.Decider{Kind: "human"}); err != nil || got.State != wire.ApprovalAnswered || got.Note != "n" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if got, _, err := d.Find(a.ActionHash); err != nil || got == nil || got.Answers[0].SelectedOptionIDs[0] != "o2" {
+		t.Errorf("found %+v, %v", got, err)
+	}
+	if _, err := d.Reply(a.ID, yes, "", wire.Decider{}); code(err) != "question_resolution_conflict" {
+		t.Errorf("again: %v", err)
+	}
+	if _, err := d.Reply(plain.ID, yes, "", wire.Decider{}); code(err) != "question_request_mismatch" {
+		t.Errorf("no question: %v", err)
+	}
+	d.at = d.at.Add(Patience + 1)
+	if _, err := d.Reply(old.ID, yes, "", wire.Decider{}); code(err) != "question_expired" {
+		t.Errorf("late: %v", err)
+	}
+}
