@@ -122,8 +122,27 @@ func (r *run) expiry() *time.Time {
 	if r.gate.Run {
 		return nil
 	}
-	t := r.gate.Now().UTC().Add(approval.Patience + r.gate.Wait)
+	t := r.gate.Now().UTC().Add(approval.Patience)
 	return &t
+}
+
+// refresh is how often a waiter keeps its request alive: several times in the time
+// that a request has left when its last waiter is gone.
+const refresh = approval.Patience / 10
+
+// keep keeps a request alive for as long as this call waits for it.
+func (r *run) keep(ctx context.Context, a *wire.Approval, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			// If it fails the request expires, and is asked for again.
+			r.gate.Approvals.Extend(a.ID, r.gate.Now().UTC().Add(approval.Patience))
+		}
+	}
 }
 
 func (r *run) recordRequest(a *wire.Approval) error {
@@ -137,6 +156,11 @@ func (r *run) recordRequest(a *wire.Approval) error {
 // await waits for an answer. That nobody answers in time is no failure: the
 // request stays.
 func (r *run) await(ctx, waiting context.Context, a *wire.Approval) (again bool, err error) {
+	if a.ExpiresAt != nil {
+		kept, stop := context.WithCancel(waiting)
+		defer stop()
+		go r.keep(kept, a, refresh)
+	}
 	err = r.gate.Await(waiting, a.ID)
 	switch {
 	case ctx.Err() != nil:

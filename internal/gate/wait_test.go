@@ -20,11 +20,44 @@ func waiting(t *testing.T, await func(w *world, ctx context.Context, id string) 
 	return w, &parked
 }
 
+// A request lives 300 s from the last moment at which somebody waited for it.
+func TestKeep(t *testing.T) {
+	w := newWorld(t, nil)
+	r := w.call("write_file", write)
+	a, err := w.Approvals.Get(r.ApprovalID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.pass(200 * time.Second)
+	until := w.Now().Add(300 * time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	r1, parked := &run{Batch: w.begin()}, a
+	go func() {
+		r1.keep(ctx, parked, time.Millisecond)
+		close(ended)
+	}()
+	for deadline := time.Now().Add(10 * time.Second); !a.ExpiresAt.Equal(until); {
+		if time.Now().After(deadline) {
+			t.Fatalf("it expires at %v, not at %v", a.ExpiresAt, until)
+		}
+		if a, err = w.Approvals.Get(r.ApprovalID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	<-ended
+	w.pass(301 * time.Second)
+	if a, err = w.Approvals.Get(r.ApprovalID); err != nil || a.State != wire.ApprovalExpired {
+		t.Errorf("long after the last waiter: %+v, %v", a, err)
+	}
+}
+
 func TestWait(t *testing.T) {
 	verdict := wire.ApprovalAllowed
 	w, parked := waiting(t, func(w *world, _ context.Context, id string) error {
-		if a, _ := w.Approvals.Get(id); !a.ExpiresAt.Equal(w.Now().Add(time.Hour + 300*time.Second)) {
-			w.Errorf("it expires at %v, though somebody waits", a.ExpiresAt)
+		if a, _ := w.Approvals.Get(id); !a.ExpiresAt.Equal(w.Now().Add(300 * time.Second)) {
+			w.Errorf("it expires at %v, not 300 s from now", a.ExpiresAt)
 		}
 		w.answer(id, verdict)
 		return nil

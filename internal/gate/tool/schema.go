@@ -149,11 +149,9 @@ func (t *Tool) Check(input json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, invalid(t.Name, err.Error())
 	}
-	s := t.schema
-	if s == nil {
-		if s, err = parseSchema(t.Schema); err != nil {
-			return nil, err
-		}
+	s, err := parseSchema(t.Schema)
+	if err != nil {
+		return nil, err
 	}
 	v, why := s.check("", v)
 	if why != "" {

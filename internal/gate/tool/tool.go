@@ -51,8 +51,6 @@ type Tool struct {
 	Spec
 	Run Handler
 	Ask func(input json.RawMessage) ([]wire.Question, error)
-
-	schema *schema // of a tool in a registry
 }
 
 // Registry is the set of the tools that are loaded.
@@ -61,8 +59,9 @@ type Registry struct {
 	names  []string
 }
 
-// NewRegistry returns a registry of the given tools. Two tools of one name, or
-// a schema that Check does not understand, are programming errors and say so.
+// NewRegistry returns a registry of the given tools. Two tools of one name are
+// a programming error. Schemas are read by the call that needs one, since most
+// processes check one input or none; Verify reads them all.
 func NewRegistry(families ...[]Tool) (*Registry, error) {
 	r := &Registry{byName: map[string]*Tool{}}
 	for _, family := range families {
@@ -70,17 +69,22 @@ func NewRegistry(families ...[]Tool) (*Registry, error) {
 			if r.byName[t.Name] != nil {
 				return nil, fmt.Errorf("two tools are named %q", t.Name)
 			}
-			s, err := parseSchema(t.Schema)
-			if err != nil {
-				return nil, fmt.Errorf("schema of %s: %w", t.Name, err)
-			}
-			t.schema = s
 			r.byName[t.Name] = &t
 			r.names = append(r.names, t.Name)
 		}
 	}
 	sort.Strings(r.names)
 	return r, nil
+}
+
+// Verify says which tool has a schema that Check does not understand.
+func (r *Registry) Verify() error {
+	for _, name := range r.names {
+		if _, err := parseSchema(r.byName[name].Schema); err != nil {
+			return fmt.Errorf("schema of %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // Get returns the tool of that name, or nil.

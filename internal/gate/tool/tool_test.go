@@ -136,7 +136,11 @@ func TestSchemaRefused(t *testing.T) {
 		object(`"a":{"type":"integer","default":"1"}`):                                                "a is a string, not a number",
 		object(`"a":{"type":"integer","default":0,"minimum":1}`):                                      "a is 0, allowed are at least 1",
 	} {
-		_, err := NewRegistry([]Tool{{Spec: Spec{Name: "x", Schema: json.RawMessage(schema)}}})
+		r, err := NewRegistry([]Tool{{Spec: Spec{Name: "x", Schema: json.RawMessage(schema)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = r.Verify()
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "schema of x: ") {
 			t.Errorf("%s: %v, want %s", schema, err, want)
 		}

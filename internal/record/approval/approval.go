@@ -193,6 +193,21 @@ func (s *Store) Park(a wire.Approval, expires *time.Time) (*wire.Approval, error
 	return &a, nil
 }
 
+// Extend lets a request that waits live until a later time.
+func (s *Store) Extend(id string, until time.Time) error {
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	a, err := s.Get(id)
+	if err != nil || a.State != wire.ApprovalPending || !later(&until, a.ExpiresAt) {
+		return err
+	}
+	a.ExpiresAt = &until
+	return s.write(s.path("pending", a.ID), record{Approval: *a})
+}
+
 // later reports whether a request that is asked for again lives longer than it
 // says; nil is for ever.
 func later(a, b *time.Time) bool {

@@ -3,6 +3,7 @@ package approval
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/pkg/wire"
@@ -86,5 +87,27 @@ func TestReply(t *testing.T) {
 	d.at = d.at.Add(Patience + 1)
 	if _, err := d.Reply(old.ID, yes, "", wire.Decider{}); code(err) != "question_expired" {
 		t.Errorf("late: %v", err)
+	}
+}
+
+// A waiter keeps a request alive; nobody shortens it, and no answer is undone.
+func TestExtend(t *testing.T) {
+	d := newDesk(t)
+	a := d.ask("x", "")
+	later := d.at.Add(2 * Patience)
+	for _, until := range []time.Time{later, d.at} {
+		if err := d.Extend(a.ID, until); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.Get(a.ID); err != nil || !got.ExpiresAt.Equal(later) {
+			t.Errorf("until %v: %+v, %v", until, got, err)
+		}
+	}
+	d.decide(a.ID, wire.ApprovalDenied)
+	if err := d.Extend(a.ID, later.Add(time.Hour)); err != nil {
+		t.Error(err)
+	}
+	if got, err := d.Get(a.ID); err != nil || got.State != wire.ApprovalDenied {
+		t.Errorf("answered: %+v, %v", got, err)
 	}
 }

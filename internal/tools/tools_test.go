@@ -1,0 +1,21 @@
+package tools
+
+import (
+	"os"
+	"testing"
+
+	"github.com/kxtools/kx/internal/tools/human"
+)
+
+func TestRegistry(t *testing.T) {
+	r, err := Registry(nil, os.Getenv, human.Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Names()) < 10 {
+		t.Errorf("only %v", r.Names())
+	}
+	if err := r.Verify(); err != nil {
+		t.Error(err)
+	}
+}
