@@ -18,7 +18,7 @@ const maxStart = 3.0
 // so a round that is over is measured again.
 const (
 	startRuns   = 40
-	startRounds = 5
+	startRounds = 10
 )
 
 // program builds a Go program without debug information, as a release is built.
