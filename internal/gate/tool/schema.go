@@ -13,12 +13,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
 // schema is the subset of JSON Schema in which built-in tools describe their
-// input. What lies outside it is refused when the registry is made, so a
+// input. What lies outside it is refused by Verify and by every call, so a
 // constraint can't be written and then not checked.
 type schema struct {
 	Type        string             `json:"type"`
@@ -110,7 +109,7 @@ func (s *schema) valid(where string) error {
 		}
 	}
 	if s.Default != nil {
-		d, err := decode(s.Default)
+		d, err := parseJSON(s.Default)
 		if err != nil {
 			return fmt.Errorf("%s: default: %w", where, err)
 		}
@@ -121,8 +120,8 @@ func (s *schema) valid(where string) error {
 	return nil
 }
 
-// decode reads one JSON value; its numbers keep their digits.
-func decode(raw []byte) (v any, err error) {
+// parseJSON reads one JSON value; its numbers keep their digits.
+func parseJSON(raw []byte) (v any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	if err := dec.Decode(&v); err != nil {
@@ -140,14 +139,14 @@ func decode(raw []byte) (v any, err error) {
 // should hear of it.
 func (t *Tool) Check(input json.RawMessage) (json.RawMessage, error) {
 	if !utf8.Valid(input) {
-		return nil, invalid(t.Name, "the input is not valid UTF-8")
+		return nil, Invalid(t.Name, "the input is not valid UTF-8")
 	}
 	if len(bytes.TrimSpace(input)) == 0 {
 		input = json.RawMessage("{}")
 	}
-	v, err := decode(input)
+	v, err := parseJSON(input)
 	if err != nil {
-		return nil, invalid(t.Name, err.Error())
+		return nil, Invalid(t.Name, "%s", err)
 	}
 	s, err := parseSchema(t.Schema)
 	if err != nil {
@@ -155,13 +154,9 @@ func (t *Tool) Check(input json.RawMessage) (json.RawMessage, error) {
 	}
 	v, why := s.check("", v)
 	if why != "" {
-		return nil, invalid(t.Name, why)
+		return nil, Invalid(t.Name, "%s", why)
 	}
 	return wire.Marshal(v)
-}
-
-func invalid(name, why string) error {
-	return fail.New("invalid_input", fail.ExitUsage, "%s: %s", name, why).WithHint("kx tool show %s", name)
 }
 
 // maxExact is the largest integer that every reader of JSON takes for itself.
@@ -267,7 +262,7 @@ func (s *schema) checkObject(at string, m map[string]any) string {
 		if _, ok := m[name]; ok || p.Default == nil {
 			continue
 		}
-		if d, err := decode(p.Default); err == nil {
+		if d, err := parseJSON(p.Default); err == nil {
 			m[name], _ = p.check(name, d)
 		}
 	}

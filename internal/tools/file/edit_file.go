@@ -34,16 +34,16 @@ type editInput struct {
 
 func (w *writer) edit(ctx context.Context, env *tool.Env, input json.RawMessage) (wire.Output, error) {
 	var in editInput
-	if err := decode("edit_file", input, &in); err != nil {
+	if err := tool.Decode("edit_file", input, &in); err != nil {
 		return nil, err
 	}
 	switch {
 	case in.Old == "":
-		return nil, invalid("edit_file", "old_string is empty: write_file writes a whole file")
+		return nil, tool.Invalid("edit_file", "old_string is empty: write_file writes a whole file")
 	case in.New == nil:
-		return nil, invalid("edit_file", "new_string is missing")
+		return nil, tool.Invalid("edit_file", "new_string is missing")
 	case in.Old == *in.New:
-		return nil, invalid("edit_file", "old_string and new_string are the same")
+		return nil, tool.Invalid("edit_file", "old_string and new_string are the same")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,7 +113,7 @@ func (in editInput) apply(t *target, content []byte) (after []byte, n int, err e
 	}
 	after = bytes.ReplaceAll(content, from, to)
 	if bytes.Equal(after, content) {
-		return nil, 0, invalid("edit_file", "old_string and new_string differ only in their line ends")
+		return nil, 0, tool.Invalid("edit_file", "old_string and new_string differ only in their line ends")
 	}
 	return after, n, nil
 }

@@ -11,9 +11,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"time"
-	"unicode/utf8"
 
-	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/tools/file/find"
 )
@@ -47,18 +45,4 @@ func Tools(lookPath func(string) (string, error)) []tool.Tool {
 			Name: "edit_file", Family: "file", Description: editText, Schema: json.RawMessage(editSchema), Timeout: timeout,
 		}, Run: w.edit},
 	)
-}
-
-func invalid(tool, format string, args ...any) *fail.Error {
-	return fail.New("invalid_input", fail.ExitUsage, tool+": "+format, args...).WithHint("kx tool show %s", tool)
-}
-
-func decode(tool string, input json.RawMessage, v any) error {
-	if !utf8.Valid(input) {
-		return invalid(tool, "the input is not valid UTF-8")
-	}
-	if err := json.Unmarshal(input, v); err != nil {
-		return invalid(tool, "the input can't be read: %s", err)
-	}
-	return nil
 }

@@ -45,11 +45,11 @@ type readInput struct {
 
 func readFile(ctx context.Context, env *tool.Env, input json.RawMessage) (wire.Output, error) {
 	in := readInput{Offset: 1, Limit: defaultLines}
-	if err := decode("read_file", input, &in); err != nil {
+	if err := tool.Decode("read_file", input, &in); err != nil {
 		return nil, err
 	}
 	if in.Offset < 1 || in.Limit < 1 {
-		return nil, invalid("read_file", "offset and limit start at 1")
+		return nil, tool.Invalid("read_file", "offset and limit start at 1")
 	}
 	p, err := place.Open(env, in.Path)
 	if err != nil {

@@ -34,14 +34,14 @@ type writeInput struct {
 
 func (w *writer) write(ctx context.Context, env *tool.Env, input json.RawMessage) (wire.Output, error) {
 	var in writeInput
-	if err := decode("write_file", input, &in); err != nil {
+	if err := tool.Decode("write_file", input, &in); err != nil {
 		return nil, err
 	}
 	switch {
 	case in.Content == nil:
-		return nil, invalid("write_file", "content is missing")
+		return nil, tool.Invalid("write_file", "content is missing")
 	case in.Expected != nil && *in.Expected != "" && !sha256Form().MatchString(*in.Expected):
-		return nil, invalid("write_file", "expected_sha256 is neither a sha256 (64 hex digits) nor empty")
+		return nil, tool.Invalid("write_file", "expected_sha256 is neither a sha256 (64 hex digits) nor empty")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -40,8 +40,8 @@ func Tools(d Deps) []tool.Tool {
 		off = "[approve] operator is not set in config.toml"
 	}
 	return []tool.Tool{
-		{Spec: tool.Spec{Name: "ask_user_question", Family: "human", Description: askUserText, Schema: questions, Timeout: quick, Serial: true}, Ask: ask},
-		{Spec: tool.Spec{Name: "ask_operator", Family: "human", Description: askOperatorText, Schema: questions, Timeout: quick, Serial: true, Off: off}, Ask: ask},
+		{Spec: tool.Spec{Name: "ask_user_question", Family: "human", Description: askUserText, Schema: questions, Timeout: quick, Serial: true}, Ask: ask("ask_user_question")},
+		{Spec: tool.Spec{Name: "ask_operator", Family: "human", Description: askOperatorText, Schema: questions, Timeout: quick, Serial: true, Off: off}, Ask: ask("ask_operator")},
 		{Spec: tool.Spec{Name: "notify_operator", Family: "human", Description: notifyText, Schema: json.RawMessage(notifySchema), Timeout: quick}, Run: d.notify},
 	}
 }
@@ -57,36 +57,38 @@ const questionSchema = `{"type":"object","additionalProperties":false,"required"
   "description":{"type":"string","maxLength":1000}}}},
  "multi_select":{"type":"boolean","description":"several options may be chosen"}}}}}}`
 
-// ask gives the questions their ids.
-func ask(input json.RawMessage) ([]wire.Question, error) {
-	var in struct {
-		Questions []struct {
-			Question string `json:"question"`
-			Options  []struct {
-				Label       string `json:"label"`
-				Description string `json:"description"`
-			} `json:"options"`
-			MultiSelect bool `json:"multi_select"`
-		} `json:"questions"`
-	}
-	if err := json.Unmarshal(input, &in); err != nil {
-		return nil, fail.Usage("the questions are not understood: %v", err)
-	}
-	var list []wire.Question
-	for i, q := range in.Questions {
-		out := wire.Question{ID: fmt.Sprintf("q%d", i+1), Question: q.Question, MultiSelect: q.MultiSelect}
-		seen := map[string]bool{}
-		for j, o := range q.Options {
-			if key := strings.ToLower(strings.TrimSpace(o.Label)); seen[key] {
-				return nil, fail.Usage("question %d has the option %q twice", i+1, o.Label)
-			} else {
-				seen[key] = true
-			}
-			out.Options = append(out.Options, wire.Option{ID: fmt.Sprintf("o%d", j+1), Label: o.Label, Description: o.Description})
+// ask gives the questions of a tool their ids.
+func ask(name string) func(json.RawMessage) ([]wire.Question, error) {
+	return func(input json.RawMessage) ([]wire.Question, error) {
+		var in struct {
+			Questions []struct {
+				Question string `json:"question"`
+				Options  []struct {
+					Label       string `json:"label"`
+					Description string `json:"description"`
+				} `json:"options"`
+				MultiSelect bool `json:"multi_select"`
+			} `json:"questions"`
 		}
-		list = append(list, out)
+		if err := tool.Decode(name, input, &in); err != nil {
+			return nil, err
+		}
+		var list []wire.Question
+		for i, q := range in.Questions {
+			out := wire.Question{ID: fmt.Sprintf("q%d", i+1), Question: q.Question, MultiSelect: q.MultiSelect}
+			seen := map[string]bool{}
+			for j, o := range q.Options {
+				if key := strings.ToLower(strings.TrimSpace(o.Label)); seen[key] {
+					return nil, fail.Usage("question %d has the option %q twice", i+1, o.Label)
+				} else {
+					seen[key] = true
+				}
+				out.Options = append(out.Options, wire.Option{ID: fmt.Sprintf("o%d", j+1), Label: o.Label, Description: o.Description})
+			}
+			list = append(list, out)
+		}
+		return list, nil
 	}
-	return list, nil
 }
 
 const notifySchema = `{"type":"object","additionalProperties":false,"required":["message"],"properties":{
@@ -96,8 +98,8 @@ func (d Deps) notify(_ context.Context, _ *tool.Env, input json.RawMessage) (wir
 	var in struct {
 		Message string `json:"message"`
 	}
-	if err := json.Unmarshal(input, &in); err != nil {
-		return nil, fail.Usage("the message is not understood: %v", err)
+	if err := tool.Decode("notify_operator", input, &in); err != nil {
+		return nil, err
 	}
 	if secret().MatchString(in.Message) {
 		return nil, fail.Denied("looks_secret", "the message looks as if it holds a secret; say it without")

@@ -26,7 +26,7 @@ func TestAsk(t *testing.T) {
 	if err != nil || len(qs) != 1 || qs[0].ID != "q1" || !qs[0].MultiSelect || qs[0].Options[1].ID != "o2" || qs[0].Options[0].Description != "the first" {
 		t.Errorf("got %+v, %v", qs, err)
 	}
-	if _, err := ask(json.RawMessage(`{"questions":[{"question":"?","options":[{"label":"A"},{"label":" a"}]}]}`)); fail.Exit(err) != fail.ExitUsage {
+	if _, err := ask("ask_operator")(json.RawMessage(`{"questions":[{"question":"?","options":[{"label":"A"},{"label":" a"}]}]}`)); fail.Exit(err) != fail.ExitUsage {
 		t.Errorf("two options of one name: %v", err)
 	}
 	for _, bad := range []string{`{"questions":[]}`, `{"questions":[{"question":"?","options":[{"label":"A"}]}]}`, `{}`} {

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/proc"
@@ -119,16 +118,14 @@ func (b *bash) run(ctx context.Context, env *tool.Env, input json.RawMessage) (w
 }
 
 func parse(input json.RawMessage) (in bashInput, err error) {
-	if err := json.Unmarshal(input, &in); err != nil {
-		return in, fail.New("invalid_input", fail.ExitUsage, "bash: the input can't be read: %s", err)
+	if err := tool.Decode("bash", input, &in); err != nil {
+		return in, err
 	}
 	switch {
 	case strings.TrimSpace(in.Command) == "":
-		err = fail.New("invalid_input", fail.ExitUsage, "bash: the command is empty")
+		err = tool.Invalid("bash", "the command is empty")
 	case strings.ContainsRune(in.Command, 0):
-		err = fail.New("invalid_input", fail.ExitUsage, "bash: the command has a NUL byte")
-	case !utf8.Valid(input):
-		err = fail.New("invalid_input", fail.ExitUsage, "bash: the input is not valid UTF-8")
+		err = tool.Invalid("bash", "the command has a NUL byte")
 	case len(in.Command) > maxCommand:
 		err = fail.Limit("command_too_long", "the command has %d bytes, allowed are %d: write it to a file with write_file and run that", len(in.Command), maxCommand)
 	}
@@ -138,7 +135,7 @@ func parse(input json.RawMessage) (in bashInput, err error) {
 // checkFolder refuses a folder that is not what the gate judged any more.
 func checkFolder(dir string) error {
 	if !filepath.IsAbs(dir) {
-		return fail.New("invalid_input", fail.ExitUsage, "bash: the folder %q is not absolute", dir)
+		return tool.Invalid("bash", "the folder %q is not absolute", dir)
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	switch {

@@ -32,14 +32,14 @@ type part struct {
 
 func emitOutput(_ context.Context, _ *tool.Env, input json.RawMessage) (wire.Output, error) {
 	var in emitInput
-	if err := decode("emit_output", input, &in); err != nil {
+	if err := tool.Decode("emit_output", input, &in); err != nil {
 		return nil, err
 	}
 	if len(in.ArtifactIDs) > 0 {
 		return nil, fail.NotFound("no_such_artifact", "there is no artifact %q", in.ArtifactIDs[0])
 	}
 	if in.Content != "" && len(in.Parts) > 0 {
-		return nil, invalid("emit_output", "give either content or parts")
+		return nil, tool.Invalid("emit_output", "give either content or parts")
 	}
 	text := in.Content
 	for i, p := range in.Parts {
@@ -47,9 +47,9 @@ func emitOutput(_ context.Context, _ *tool.Env, input json.RawMessage) (wire.Out
 		case p.Type == "asset":
 			return nil, fail.NotFound("no_such_asset", "parts[%d]: there is no asset %q", i, p.AssetID)
 		case p.Type != "text":
-			return nil, invalid("emit_output", "parts[%d] is of type %q, expected text", i, p.Type)
+			return nil, tool.Invalid("emit_output", "parts[%d] is of type %q, expected text", i, p.Type)
 		case p.AssetID != "":
-			return nil, invalid("emit_output", "parts[%d] is text and names an asset", i)
+			return nil, tool.Invalid("emit_output", "parts[%d] is text and names an asset", i)
 		}
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
@@ -57,7 +57,7 @@ func emitOutput(_ context.Context, _ *tool.Env, input json.RawMessage) (wire.Out
 		text += p.Text
 	}
 	if strings.TrimSpace(text) == "" {
-		return nil, invalid("emit_output", "there is nothing to hand over: content and parts are empty")
+		return nil, tool.Invalid("emit_output", "there is nothing to hand over: content and parts are empty")
 	}
 	return wire.Output{"text": text}, nil
 }

@@ -31,27 +31,27 @@ func todoWrite(_ context.Context, _ *tool.Env, input json.RawMessage) (wire.Outp
 	var in struct {
 		Items []todo `json:"items"`
 	}
-	if err := decode("todo_write", input, &in); err != nil {
+	if err := tool.Decode("todo_write", input, &in); err != nil {
 		return nil, err
 	}
 	if len(in.Items) > maxItems {
-		return nil, invalid("todo_write", "there are %d items, allowed are %d", len(in.Items), maxItems)
+		return nil, tool.Invalid("todo_write", "there are %d items, allowed are %d", len(in.Items), maxItems)
 	}
 	counts := map[string]int{"pending": 0, "in_progress": 0, "completed": 0}
 	var lines []string
 	for i, it := range in.Items {
 		mark := marks[it.Status]
 		if mark == "" {
-			return nil, invalid("todo_write", "items[%d].status is %q, expected pending, in_progress or completed", i, it.Status)
+			return nil, tool.Invalid("todo_write", "items[%d].status is %q, expected pending, in_progress or completed", i, it.Status)
 		}
 		if strings.TrimSpace(it.Content) == "" {
-			return nil, invalid("todo_write", "items[%d].content is empty", i)
+			return nil, tool.Invalid("todo_write", "items[%d].content is empty", i)
 		}
 		counts[it.Status]++
 		lines = append(lines, mark+" "+strings.Join(strings.Fields(it.Content), " "))
 	}
 	if n := counts["in_progress"]; n > 1 {
-		return nil, invalid("todo_write", "%d items are in progress: finish one before you start the next", n)
+		return nil, tool.Invalid("todo_write", "%d items are in progress: finish one before you start the next", n)
 	}
 	lines = append(lines, fmt.Sprintf("%d pending, %d in progress, %d completed", counts["pending"], counts["in_progress"], counts["completed"]))
 	items := append([]todo{}, in.Items...) // [] rather than null

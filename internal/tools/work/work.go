@@ -9,9 +9,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"time"
-	"unicode/utf8"
 
-	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/tool"
 )
 
@@ -36,18 +34,4 @@ func Tools() []tool.Tool {
 			Timeout: timeout,
 		}, Run: todoWrite},
 	}
-}
-
-func invalid(name, format string, args ...any) *fail.Error {
-	return fail.New("invalid_input", fail.ExitUsage, name+": "+format, args...).WithHint("kx tool show %s", name)
-}
-
-func decode(name string, input json.RawMessage, v any) error {
-	if !utf8.Valid(input) {
-		return invalid(name, "the input is not valid UTF-8")
-	}
-	if err := json.Unmarshal(input, v); err != nil {
-		return invalid(name, "the input can't be read: %s", err)
-	}
-	return nil
 }

@@ -14,9 +14,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"time"
-	"unicode/utf8"
 
-	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/tool"
 )
 
@@ -51,18 +49,4 @@ func Tools(lookPath func(string) (string, error)) []tool.Tool {
 			Name: "grep_search", Family: "file", Description: grepText, Schema: json.RawMessage(grepSchema), Timeout: walking,
 		}, Run: s.grep},
 	}
-}
-
-func invalid(tool, format string, args ...any) *fail.Error {
-	return fail.New("invalid_input", fail.ExitUsage, tool+": "+format, args...).WithHint("kx tool show %s", tool)
-}
-
-func decode(tool string, input json.RawMessage, v any) error {
-	if !utf8.Valid(input) {
-		return invalid(tool, "the input is not valid UTF-8")
-	}
-	if err := json.Unmarshal(input, v); err != nil {
-		return invalid(tool, "the input can't be read: %s", err)
-	}
-	return nil
 }

@@ -26,7 +26,7 @@ func (s *search) glob(ctx context.Context, env *tool.Env, input json.RawMessage)
 		Pattern string `json:"pattern"`
 		Path    string `json:"path"`
 	}
-	if err := decode("glob_search", input, &in); err != nil {
+	if err := tool.Decode("glob_search", input, &in); err != nil {
 		return nil, err
 	}
 	if err := checkGlob("glob_search", in.Pattern); err != nil {

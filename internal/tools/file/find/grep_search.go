@@ -66,7 +66,7 @@ type query struct {
 
 func (s *search) grep(ctx context.Context, env *tool.Env, input json.RawMessage) (wire.Output, error) {
 	in := grepInput{MaxResults: defaultResults}
-	if err := decode("grep_search", input, &in); err != nil {
+	if err := tool.Decode("grep_search", input, &in); err != nil {
 		return nil, err
 	}
 	q, err := in.query()
@@ -96,7 +96,7 @@ func (s *search) grep(ctx context.Context, env *tool.Env, input json.RawMessage)
 
 func (in grepInput) query() (*query, error) {
 	if in.MaxResults < 1 || in.MaxResults > maxResults {
-		return nil, invalid("grep_search", "max_results is %d, allowed are 1 to %d", in.MaxResults, maxResults)
+		return nil, tool.Invalid("grep_search", "max_results is %d, allowed are 1 to %d", in.MaxResults, maxResults)
 	}
 	if in.Glob != "" {
 		if err := checkGlob("grep_search", in.Glob); err != nil {
@@ -104,7 +104,7 @@ func (in grepInput) query() (*query, error) {
 		}
 	}
 	if in.Pattern == "" {
-		return nil, invalid("grep_search", "the pattern is empty")
+		return nil, tool.Invalid("grep_search", "the pattern is empty")
 	}
 	pattern := in.Pattern
 	if in.IgnoreCase {

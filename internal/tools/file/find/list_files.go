@@ -57,7 +57,7 @@ func listFiles(ctx context.Context, env *tool.Env, input json.RawMessage) (wire.
 	var in struct {
 		Path string `json:"path"`
 	}
-	if err := decode("list_files", input, &in); err != nil {
+	if err := tool.Decode("list_files", input, &in); err != nil {
 		return nil, err
 	}
 	if in.Path == "" {
