@@ -428,19 +428,7 @@ func TestFourProcesses(t *testing.T) {
 		return
 	}
 	dir := filepath.Join(t.TempDir(), "kx")
-	var wait []func() error
-	for range 4 {
-		cmd := fsxtest.Command(t, dir)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		wait = append(wait, cmd.Wait)
-	}
-	for _, w := range wait {
-		if err := w(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	fsxtest.Together(t, dir, 4)
 	l, _ := openIn(t, dir)
 	verify(t, l, 4*each)
 }

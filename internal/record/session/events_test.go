@@ -216,19 +216,7 @@ func TestSharedBetweenProcesses(t *testing.T) {
 		return
 	}
 	dir := filepath.Join(t.TempDir(), "kx")
-	var wait []func() error
-	for range 3 {
-		cmd := fsxtest.Command(t, dir)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		wait = append(wait, cmd.Wait)
-	}
-	for _, w := range wait {
-		if err := w(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	fsxtest.Together(t, dir, 3)
 	data, told := read(t, openIn(t, dir), WorkspaceID("/w"))
 	if len(data) != 3*each || len(told) > 0 || !strings.HasPrefix(data[3*each-1], strconv.Itoa(3*each)+" ") {
 		t.Errorf("%d events, told %v", len(data), told)

@@ -34,6 +34,25 @@ func Command(t *testing.T, task string) *exec.Cmd {
 	return cmd
 }
 
+// Together runs the current test again in n processes at the same time, and
+// fails it if one of them fails.
+func Together(t *testing.T, task string, n int) {
+	t.Helper()
+	var wait []func() error
+	for range n {
+		cmd := Command(t, task)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		wait = append(wait, cmd.Wait)
+	}
+	for _, w := range wait {
+		if err := w(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Say acknowledges something to the parent by a line on stdout.
 func Say(line string) { io.WriteString(os.Stdout, line+"\n") }
 
