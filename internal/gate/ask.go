@@ -139,9 +139,16 @@ func (r *run) keep(ctx context.Context, a *wire.Approval, every time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			// If it fails the request expires, and is asked for again.
-			r.gate.Approvals.Extend(a.ID, r.gate.Now().UTC().Add(approval.Patience))
+			r.extend(a)
 		}
+	}
+}
+
+// extend counts the life of a request from now. If it fails the request expires
+// earlier, and is asked for again.
+func (r *run) extend(a *wire.Approval) {
+	if until := r.expiry(); until != nil {
+		_ = r.gate.Approvals.Extend(a.ID, *until)
 	}
 }
 
@@ -166,6 +173,7 @@ func (r *run) await(ctx, waiting context.Context, a *wire.Approval) (again bool,
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
+		r.extend(a) // the waiter leaves
 		return false, nil
 	case err != nil:
 		return false, err

@@ -76,11 +76,15 @@ func TestWait(t *testing.T) {
 
 // Nobody answers: the request stays, and the call says that it is pending.
 func TestWaitInVain(t *testing.T) {
-	w, _ := waiting(t, func(_ *world, ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() })
+	w, _ := waiting(t, func(w *world, ctx context.Context, _ string) error {
+		<-ctx.Done()
+		w.pass(200 * time.Second)
+		return ctx.Err()
+	})
 	w.Wait = time.Millisecond
 	r := w.call("write_file", write)
 	w.wants(r, wire.StatusPending, 4, 0)
-	if a, err := w.Approvals.Get(r.ApprovalID); err != nil || a.State != wire.ApprovalPending {
+	if a, err := w.Approvals.Get(r.ApprovalID); err != nil || a.State != wire.ApprovalPending || !a.ExpiresAt.Equal(w.Now().Add(300*time.Second)) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	// Some other failure to wait is one.
