@@ -87,26 +87,31 @@ func all(ctx context.Context, o *AllOptions) error {
 	for _, err := range damaged {
 		o.App.Log().Warn().Msg(err.Error())
 	}
-	var done []wire.Approval
-	if len(ids) > 0 {
-		question := fmt.Sprintf("%s%s all %d?", list.String(), o.Verb, len(ids))
-		if _, err := o.Human(ctx, fmt.Sprintf("kx approve %s-all --session %s", o.Verb, o.Session), question); err != nil {
-			return err
-		}
-		c, err := o.Connect(ctx, "approver")
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		do := c.AllowAll
-		if o.Verb == "deny" {
-			do = c.DenyAll
-		}
-		if done, err = do(ctx, o.Session, ids, o.Note); err != nil {
-			return site.Failure(err)
-		}
+	if len(ids) == 0 {
+		return out.List(o.App.Printer(), columns(o.App), []wire.Approval{})
 	}
-	return out.List(o.App.Printer(), columns(o.App), done)
+	question := fmt.Sprintf("%s%s all %d?", list.String(), o.Verb, len(ids))
+	if _, err := o.Human(ctx, fmt.Sprintf("kx approve %s-all --session %s", o.Verb, o.Session), question); err != nil {
+		return err
+	}
+	c, err := o.Connect(ctx, "approver")
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	do := c.AllowAll
+	if o.Verb == "deny" {
+		do = c.DenyAll
+	}
+	done, err := do(ctx, o.Session, ids, o.Note)
+	if err = lost(err, "kx approve list --all --session %s", o.Session); err != nil && len(done) == 0 {
+		return err
+	}
+	// What was answered before a failure counts, and is shown.
+	if e := out.List(o.App.Printer(), columns(o.App), done); err == nil {
+		return e
+	}
+	return err
 }
 
 // asked is an input as it stands in a question.

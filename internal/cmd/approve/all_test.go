@@ -1,9 +1,12 @@
 package approve
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,4 +139,52 @@ func TestAllNotConfirmed(t *testing.T) {
 	if got, err := d.store.Get(a.ID); err != nil || got.State != wire.ApprovalPending {
 		t.Errorf("it is %v, %v", got, err)
 	}
+}
+
+// The host may answer some and then fail: those are shown, for they count.
+func TestAllShowsWhatCounts(t *testing.T) {
+	d, o := newDesk(t, "s")
+	first, second := d.ask("s", "make test"), d.ask("s", "make install")
+	o.Connect = func(ctx context.Context, _ string) (*approve.Client, error) {
+		return dying(t, ctx, first)
+	}
+	err := all(t.Context(), o)
+	if fail.Exit(err) != fail.ExitUnavailable || fail.As(err).Hint != "kx approve list --all --session s" {
+		t.Errorf("it says %+v", fail.As(err))
+	}
+	if got := d.out.String(); !strings.Contains(got, first.ID) || strings.Contains(got, second.ID) {
+		t.Errorf("it prints %s", got)
+	}
+}
+
+// dying connects to a host that answers a request with one approval and is gone.
+func dying(t *testing.T, ctx context.Context, a *wire.Approval) (*approve.Client, error) {
+	dir, err := os.MkdirTemp("", "kx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	ln, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "{\"type\":\"hello\",\"v\":1,\"version\":\"1\",\"nonce\":\"%032d\"}\n", 1)
+		lines := bufio.NewScanner(conn)
+		lines.Scan() // the client's proof
+		lines.Scan()
+		var req struct{ ID int64 }
+		if json.Unmarshal(lines.Bytes(), &req) != nil {
+			return
+		}
+		raw, _ := wire.Marshal(map[string]any{"id": req.ID, "result": a})
+		conn.Write(append(raw, '\n'))
+	}()
+	return approve.Dial(ctx, approve.Options{Socket: filepath.Join(dir, "s"), KeyName: "approver", Key: []byte("k")})
 }

@@ -133,11 +133,17 @@ func decide(ctx context.Context, o *DecideOptions) error {
 	failpoint.Hit("send.before")
 	id := a.ID
 	if a, err = do(ctx, id, ans); err != nil {
-		if err = site.Failure(err); fail.Exit(err) == fail.ExitUnavailable {
-			return fail.As(err).WithHint("kx approve show %s", id) // the answer may count already
-		}
-		return err
+		return lost(err, "kx approve show %s", id)
 	}
 	failpoint.Hit("send.after")
 	return print(o.App, a)
+}
+
+// lost says why an answer was not confirmed. When the host went away it may count
+// already, which the command of the hint shows.
+func lost(err error, hint string, args ...any) error {
+	if err = site.Failure(err); fail.Exit(err) == fail.ExitUnavailable {
+		return fail.As(err).WithHint(hint, args...)
+	}
+	return err
 }

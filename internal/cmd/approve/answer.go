@@ -91,8 +91,9 @@ func answer(ctx context.Context, o *AnswerOptions) error {
 		return err
 	}
 	defer c.Close()
-	if a, err = c.Reply(ctx, a.ID, answers, o.Note); err != nil {
-		return site.Failure(err)
+	id := a.ID
+	if a, err = c.Reply(ctx, id, answers, o.Note); err != nil {
+		return lost(err, "kx approve show %s", id)
 	}
 	return print(o.App, a)
 }
