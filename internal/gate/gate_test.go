@@ -14,6 +14,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/scope"
 	"github.com/kxtools/kx/internal/gate/tool"
+	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -195,6 +196,35 @@ func TestRecordFails(t *testing.T) {
 	w.wants(w.call("write_file", `{"path":"a"}`), wire.StatusError, 1, 1)
 	w.opts.Mode = "plan"
 	w.wants(w.call("write_file", `{"path":"a"}`), wire.StatusError, 1, 1)
+}
+
+// spoils is a journal that leaves the audit a file where a folder should be.
+type spoils struct{ dir string }
+
+func (s spoils) Started(string, string, json.RawMessage) error {
+	if err := os.Rename(s.dir, s.dir+".away"); err != nil {
+		return err
+	}
+	return os.WriteFile(s.dir, nil, 0o600)
+}
+
+func (s spoils) Ended(*wire.Result) error { return nil }
+
+// The answers of a person are used up when they are given: an outcome that can't
+// be written must not lose them.
+func TestOutcomeOfAnswersFails(t *testing.T) {
+	w := newWorld(t, nil)
+	w.Run = true
+	w.Journal = spoils{filepath.Join(w.dirs.State, "audit")}
+	r := &run{Batch: w.begin(), call: wire.Call{ID: "c1", Tool: "ask_user_question"}}
+	r.judge, r.decision = r.Batch.judge.Once(), &wire.Decision{}
+	res, err := r.reply(&wire.Approval{
+		ID: "abcd", State: wire.ApprovalAnswered, Kind: approval.KindQuestion,
+		Questions: []wire.Question{{ID: "q1", Question: "which?"}}, Answers: []wire.QuestionAnswer{{QuestionID: "q1", FreeformAnswer: "the blue one"}},
+	})
+	if err != nil || res.Error.Code != "not_recorded" || !strings.Contains(res.Output.Text(), "the blue one") {
+		t.Errorf("%+v, %v", res, err)
+	}
 }
 
 // An outcome that can't be written is told of, and so the tool must not spoil

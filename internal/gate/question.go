@@ -65,7 +65,10 @@ func (r *run) reply(a *wire.Approval) (*wire.Result, error) {
 	}
 	failpoint.Hit("intent.after")
 	res := &wire.Result{Status: wire.StatusOK, Output: wire.Output{"text": answerText(a), "answers": a.Answers}}
-	return res, r.outcome(res.Status, len(res.Output.Text()), 0)
+	if err := r.outcome(res.Status, len(res.Output.Text()), 0); err != nil {
+		notRecorded(res, "its outcome", err) // the answers are used up: the caller gets them all the same
+	}
+	return res, nil
 }
 
 // answerText says the answers in words, for a model.
