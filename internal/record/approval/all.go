@@ -79,7 +79,10 @@ func (s *Store) waiting(name string, shown []string) ([]wire.Approval, error) {
 		}
 	}
 	var list []wire.Approval
-	pending, _ := s.List(wire.ApprovalPending)
+	pending, _, err := s.list(wire.ApprovalPending)
+	if err != nil {
+		return nil, err
+	}
 	for _, a := range pending {
 		if !InAll(&a, name) {
 			continue

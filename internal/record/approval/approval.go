@@ -173,7 +173,10 @@ func (s *Store) Park(a wire.Approval, expires *time.Time) (*wire.Approval, error
 		}
 		return have, nil
 	}
-	pending, _ := s.List(wire.ApprovalPending)
+	pending, _, err := s.list(wire.ApprovalPending)
+	if err != nil {
+		return nil, err
+	}
 	n := 0
 	for _, p := range pending {
 		if p.Session == a.Session {
@@ -310,7 +313,10 @@ func (s *Store) Cancel(session string, by wire.Decider) ([]string, error) {
 		return nil, err
 	}
 	defer unlock()
-	pending, _ := s.List(wire.ApprovalPending)
+	pending, _, err := s.list(wire.ApprovalPending)
+	if err != nil {
+		return nil, err
+	}
 	var ids []string
 	for _, a := range pending {
 		if a.Session != session {

@@ -69,17 +69,23 @@ func (s *Store) Get(id string) (*wire.Approval, error) {
 		return a, err
 	}
 	var match []string
-	names, _ := os.ReadDir(filepath.Join(s.st.Dir(), "approvals", "pending"))
-	for _, e := range names {
-		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && strings.HasPrefix(name, id) {
-			match = append(match, name)
+	ids, err := s.ids()
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range ids {
+		if strings.HasPrefix(other, id) {
+			match = append(match, other)
 		}
 	}
 	switch len(match) {
 	case 0:
 		return nil, missing(id)
 	case 1:
-		return s.load(match[0])
+		if a, err = s.load(match[0]); errors.Is(err, fs.ErrNotExist) {
+			err = missing(id) // it went this moment
+		}
+		return a, err
 	}
 	return nil, fail.Usage("%q may be %s", id, strings.Join(match, ", ")).WithHint("kx approve show %s", match[0])
 }
@@ -159,17 +165,35 @@ func parse(raw []byte, id string) (*record, bool) {
 // List returns the requests in the given state, or all with "", the oldest
 // first, and an error for each that can't be read.
 func (s *Store) List(state string) ([]wire.Approval, []error) {
-	names, err := os.ReadDir(filepath.Join(s.st.Dir(), "approvals", "pending"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, []error{err}
+	out, bad, err := s.list(state)
+	if err != nil {
+		bad = []error{err}
 	}
-	var out []wire.Approval
-	var bad []error
-	for _, e := range names {
-		id, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok || strings.HasPrefix(id, ".") {
-			continue
+	return out, bad
+}
+
+// ids are the names of all requests.
+func (s *Store) ids() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(s.st.Dir(), "approvals", "pending"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fail.Failed("unreadable", "the requests can't be listed: %v", err).Because(err)
+	}
+	var ids []string
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ".json"); ok && !strings.HasPrefix(id, ".") {
+			ids = append(ids, id)
 		}
+	}
+	return ids, nil
+}
+
+// list is List; it fails if there is no telling which requests there are.
+func (s *Store) list(state string) (out []wire.Approval, bad []error, err error) {
+	ids, err := s.ids()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range ids {
 		if state == wire.ApprovalPending {
 			if _, err := os.Lstat(s.path("decided", id)); err == nil {
 				continue
@@ -190,5 +214,5 @@ func (s *Store) List(state string) ([]wire.Approval, []error) {
 		}
 		return out[i].ID < out[j].ID
 	})
-	return out, bad
+	return out, bad, nil
 }

@@ -1,6 +1,8 @@
 package approval
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -109,5 +111,27 @@ func TestExtend(t *testing.T) {
 	}
 	if got, err := d.Get(a.ID); err != nil || got.State != wire.ApprovalDenied {
 		t.Errorf("answered: %+v, %v", got, err)
+	}
+}
+
+// Requests that can't be listed are not none.
+func TestUnlistable(t *testing.T) {
+	d := newDesk(t)
+	a := d.ask("ls", "")
+	dir := filepath.Join(d.st.Dir(), "approvals", "pending")
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if ids, err := d.Cancel("s", wire.Decider{Kind: "human"}); fail.As(err).Code != "unreadable" {
+		t.Errorf("cancelled %v, %v", ids, err)
+	}
+	if _, err := d.Get(a.ID[:2]); err == nil || fail.Exit(err) == fail.ExitNotFound {
+		t.Errorf("got %v", err)
+	}
+	if list, bad := d.List(""); len(list) != 0 || len(bad) != 1 {
+		t.Errorf("%v, %v", list, bad)
 	}
 }
