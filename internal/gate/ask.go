@@ -16,7 +16,7 @@ import (
 // request is the question that the call puts to a person.
 func (r *run) request() wire.Approval {
 	a := wire.Approval{
-		Kind: "call", Tool: r.call.Tool, Input: r.action, Session: r.gate.Session, Caller: r.gate.Caller,
+		Kind: approval.KindCall, Tool: r.call.Tool, Input: r.action, Session: r.gate.Session, Caller: r.gate.Caller,
 		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Reason: r.decision.Reason, Mandatory: r.decision.Mandatory,
 		Digests: r.digests,
 	}

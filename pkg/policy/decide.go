@@ -260,15 +260,13 @@ func better(a, b *candidate) bool {
 	return a.before(b.rule)
 }
 
-const outsideWorkspace = "outside_workspace"
-
 // decidePoint decides one point.
 func (s *Set) decidePoint(p *point.Point, env *Env) verdict {
 	p.Away = p.Where != nil && !env.Inside(p.Where)
 	if p.Away && p.Effect == catalogue.Write && !p.Bash {
 		// Checked before any allow: no rule opens a file outside.
 		v := s.judge(p, env)
-		v.decision, v.reason, v.mandatory = wire.Deny, outsideWorkspace, false
+		v.decision, v.reason, v.mandatory = wire.Deny, ReasonOutside, false
 		return v
 	}
 	return s.judge(p, env)
@@ -320,7 +318,7 @@ func (s *Set) DecidePath(tool, effect, path string, env *Env) (wire.Verdict, *wi
 func (s *Set) fallback(p *point.Point) (wire.Verdict, string) {
 	switch {
 	case outside(p):
-		return wire.Ask, outsideWorkspace
+		return wire.Ask, ReasonOutside
 	case !p.Bash:
 		return wire.Ask, "no rule speaks for it"
 	case p.Effect == catalogue.Read && p.Where != nil && !p.Away:

@@ -14,7 +14,7 @@ import (
 // Reasons that programs may compare.
 const (
 	ReasonUnknownTool = "unknown_tool"
-	ReasonOutside     = outsideWorkspace
+	ReasonOutside     = "outside_workspace"
 )
 
 // HooksDryRun is the hook_policy of an explanation.

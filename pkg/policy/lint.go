@@ -93,7 +93,7 @@ func (s *Set) Lint() []Finding {
 
 func (s *Set) lintAllow(r *rule, add func(string, string, ...any)) {
 	for _, o := range s.rules {
-		if o.Final && o.conditions == 0 && (o.Effect == "" || o.Effect == r.Effect) && o.covers(r.name) {
+		if o.Final && o.conditions == 0 && (o.Effect == "" || o.Effect == r.Effect) && o.fits(r.name) {
 			add("shadowed", "the final deny at %s stands above every allow", o.Source())
 			return
 		}
@@ -131,15 +131,6 @@ func (s *Set) neverSpeaks(r *rule) string {
 		return ""
 	}
 	return fmt.Sprintf("%s has no effect or input that these conditions speak of", r.name)
-}
-
-// covers reports whether the rule's tool pattern fits everything that another
-// pattern fits.
-func (r *rule) covers(name string) bool {
-	if p, ok := strings.CutSuffix(r.name, "*"); ok {
-		return strings.HasPrefix(name, p)
-	}
-	return r.name == name
 }
 
 func (s *Set) prefixMeets(r *rule) bool {

@@ -130,7 +130,8 @@ func (r *rule) exactness() int {
 	return 1 << 20
 }
 
-// fits reports whether the rule's tool pattern fits a name.
+// fits reports whether the rule's tool pattern fits a name, or everything that
+// another pattern fits.
 func (r *rule) fits(tool string) bool {
 	if p, ok := strings.CutSuffix(r.name, "*"); ok {
 		return strings.HasPrefix(tool, p)

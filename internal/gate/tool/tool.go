@@ -77,7 +77,8 @@ func NewRegistry(families ...[]Tool) (*Registry, error) {
 	return r, nil
 }
 
-// Verify says which tool has a schema that Check does not understand.
+// Verify says which tool has a schema that Check does not understand. The test of
+// a tool calls it: such a schema is a programming error.
 func (r *Registry) Verify() error {
 	for _, name := range r.names {
 		if _, err := parseSchema(r.byName[name].Schema); err != nil {
