@@ -134,7 +134,7 @@ func (c *Client) greet(lines *bufio.Scanner, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := c.write(line); err != nil {
+	if _, err := c.conn.Write(line); err != nil {
 		return gone(err)
 	}
 	return nil

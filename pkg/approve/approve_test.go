@@ -238,6 +238,49 @@ func TestRequestEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// Who gives up on a host that reads nothing is not held up. A request of which
+// nothing was sent leaves the connection to others; half of one ends it.
+func TestHostDoesNotRead(t *testing.T) {
+	over := func(d time.Duration) context.Context {
+		ctx, cancel := context.WithTimeout(context.Background(), d)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	stuck := make(chan bool)
+	c := connect(t, fakeHost{say: func(r request) []string {
+		if r.Verb == "wait" {
+			<-stuck
+			return nil
+		}
+		return []string{`{"id":%d,"result":{"type":"end","v":1,"count":0}}`}
+	}})
+	for range 2 { // the first is read
+		if _, err := c.Wait(over(20*time.Millisecond), "a"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("wait: %v", err)
+		}
+	}
+	close(stuck)
+	if _, err := c.List(deadline(t)); err != nil {
+		t.Errorf("list: %v", err)
+	}
+
+	path := listener(t, func(c net.Conn) {
+		t.Cleanup(func() { c.Close() })
+		fmt.Fprintln(c, `{"type":"hello","v":1,"name":"approve","version":"1","nonce":"000102030405060708090a0b0c0d0e0f"}`)
+	})
+	c, err := approve.Dial(deadline(t), approve.Options{Socket: path, KeyName: "approver", Key: []byte("a secret")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Deny(over(time.Second), "a", approve.Answer{Note: strings.Repeat("x", 1_000_000)}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("deny: %v", err)
+	}
+	if _, err := c.List(deadline(t)); !errors.Is(err, approve.ErrClosed) {
+		t.Errorf("list: %v", err)
+	}
+}
+
 func TestTooLong(t *testing.T) {
 	c := connect(t, fakeHost{say: func(request) []string {
 		return []string{`{"id":%d,"result":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`}

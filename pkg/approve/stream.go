@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -38,11 +39,27 @@ func encode(v any) ([]byte, error) {
 	return append(raw, '\n'), err
 }
 
-func (c *Client) write(line []byte) error {
+// write sends a line. A host that doesn't read holds it up until ctx ends; half a
+// line leaves the connection of no use.
+func (c *Client) write(ctx context.Context, line []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_, err := c.conn.Write(line)
-	return err
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		c.conn.SetWriteDeadline(time.Now())
+		close(ended)
+	})
+	n, err := c.conn.Write(line)
+	if stop() {
+		return err
+	}
+	<-ended
+	if 0 < n && n < len(line) {
+		c.conn.Close()
+	} else {
+		c.conn.SetWriteDeadline(time.Time{})
+	}
+	return ctx.Err()
 }
 
 // read hands answers to those who wait for them.
@@ -116,7 +133,10 @@ func (c *Client) stream(ctx context.Context, verb string, args any, got func(jso
 	if err != nil {
 		return err
 	}
-	if c.write(line) != nil {
+	switch err := c.write(ctx, line); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		<-c.ended // the connection is over; why shows in what the host said last
 	}
 	for {
