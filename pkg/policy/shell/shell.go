@@ -70,10 +70,18 @@ func (l *Leaf) Argv() []string {
 	return argv
 }
 
+// Value is what a variable gets somewhere in a script.
+type Value struct {
+	Name string
+	Word Word
+}
+
 // Script is a whole command.
 type Script struct {
 	Leaves  []Leaf
-	Unknown string // why the whole is not understood, "" if it is
+	Values  []Value // of assignments, declarations and loops, in their order
+	Input   []Word  // what here-documents and here-strings hold
+	Unknown string  // why the whole is not understood, "" if it is
 }
 
 // Analyze reads src as bash would when it is given to bash -c.
@@ -96,7 +104,7 @@ func Analyze(src string) Script {
 	mayMove := strings.ContainsAny(src, `\'"`) || strings.Contains(src, "cd") || strings.Contains(src, "pushd") || strings.Contains(src, "popd")
 	w := &walker{moves: mayMove && movesAbout(f)}
 	w.stmts(f.Stmts, scope{dirs: []string{""}})
-	return Script{Leaves: w.leaves}
+	return Script{Leaves: w.leaves, Values: w.values, Input: w.input}
 }
 
 var moveCommands = map[string]bool{"cd": true, "pushd": true, "popd": true}
