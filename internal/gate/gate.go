@@ -248,6 +248,8 @@ const hooksNone = "none_configured"
 // decidedBy says what settled a call that nobody was asked about.
 func decidedBy(d *wire.Decision) wire.Decider {
 	switch {
+	case d.Guard != nil:
+		return wire.Decider{Kind: "guard"}
 	case d.Reason == judge.ReasonCredential:
 		return wire.Decider{Kind: "scope"}
 	case d.ModeEffect != "" && d.Decision != d.BaseDecision:
@@ -261,6 +263,9 @@ func (r *run) deny() error {
 	by := decidedBy(r.decision)
 	if err := r.record(by, false); err != nil {
 		return err
+	}
+	if g := r.decision.Guard; g != nil {
+		return fail.Denied("guarded", "%s is denied, whatever the rules say: %s", r.call.Tool, g.Reason).WithHint("kx audit show %s", r.call.ID)
 	}
 	why := r.decision.Reason
 	if by.Kind == "mode" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/gate/guard"
 	"github.com/kxtools/kx/internal/gate/rules"
 	"github.com/kxtools/kx/internal/gate/scope"
 	"github.com/kxtools/kx/internal/record/config"
@@ -46,7 +47,8 @@ type Judge struct {
 	Trust     trust.Status
 	Scope     scope.Scope
 
-	env *policy.Env
+	env   *policy.Env
+	guard *guard.Guard
 }
 
 // Open reads what calls are judged by. It is cheap enough to do again for every
@@ -85,6 +87,7 @@ func Open(o Options) (*Judge, error) {
 		Workspace: j.Workspace, Cwd: j.Cwd, Home: o.Dirs.Home,
 		Writable: cfg.Sandbox.Writable, Resolver: Files{},
 	}
+	j.guard = guard.New(j.env, o.Dirs, head)
 	return j, nil
 }
 
@@ -149,9 +152,13 @@ func (j *Judge) Narrow(asked string) (string, error) {
 	return m, nil
 }
 
-// Explain decides a call.
+// Explain decides a call: the rules and the mode, then the guard, which nothing
+// lifts.
 func (j *Judge) Explain(name string, input json.RawMessage, m string, loaded bool) *wire.Decision {
-	d := j.Rules.Set.Explain(policy.Call{Tool: name, Input: input, Loaded: loaded}, m, j.env)
+	if _, ok := j.env.Resolver.(Files); ok {
+		j = j.Once() // rules and guard look at the same paths
+	}
+	d := j.explain(name, input, m, loaded, maxCalls)
 	if d.Decision != wire.Deny && !j.Scope.Uses(name) {
 		d.Decision, d.ApprovalRequired, d.Reason = wire.Deny, false, ReasonCredential
 	}
@@ -169,7 +176,7 @@ func (j *Judge) Matrix(tools []string, loaded func(string) bool) []wire.MatrixRo
 // Raise makes an ask of an allowed call, one that only a person can give. What is
 // denied stays so, and an ask that is mandatory already keeps its reason.
 func Raise(d *wire.Decision, reason string) {
-	if d.BaseDecision == wire.Deny || d.Reason == ReasonCredential || d.Mandatory {
+	if d.BaseDecision == wire.Deny || d.Guard != nil || d.Reason == ReasonCredential || d.Mandatory {
 		return
 	}
 	entry, _ := catalogue.Lookup(d.Tool)
@@ -239,6 +246,9 @@ func Action(name string, input json.RawMessage) (json.RawMessage, error) {
 func (j *Judge) MayRead(name string, root *wire.Decision) func(path string) bool {
 	entry, _ := catalogue.Lookup(name)
 	return func(path string) bool {
+		if !j.guard.MayRead(path) {
+			return false
+		}
 		v, rule, reason := j.Rules.Set.DecidePath(name, catalogue.Read, path, j.env)
 		if v == wire.Ask && root.BaseDecision == wire.Ask && len(root.Points) > 0 && reason == root.Points[0].Reason && sameRule(rule, root.Points[0].Rule) {
 			return true

@@ -1,0 +1,217 @@
+package guard
+
+import (
+	"encoding/json"
+	"path"
+	"strings"
+
+	"github.com/kxtools/kx/internal/gate/guard/deed"
+	"github.com/kxtools/kx/internal/gate/guard/expand"
+	"github.com/kxtools/kx/internal/gate/guard/place"
+	"github.com/kxtools/kx/pkg/policy/point"
+	"github.com/kxtools/kx/pkg/policy/shell"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// line is a command line that is looked at, or code in one.
+type line struct {
+	guard  *Guard
+	env    *point.Env
+	words  *expand.Words
+	script shell.Script
+	found  *Finding
+	dirs   []string // the folders that it may start in, seen from the call's
+	at     int      // the index of the leaf that holds the code; -1 for the line itself
+	depth  int
+	dots   bool     // * stands for a dot in front of a name, too
+	far    bool     // it runs on another system
+	fed    []string // what is printed or written in it, and may be read as code
+}
+
+// command looks at a call of bash.
+func (g *Guard) command(input json.RawMessage, env *point.Env) Finding {
+	var in struct {
+		Command string `json:"command"`
+		Cwd     string `json:"cwd"`
+	}
+	var f Finding
+	if json.Unmarshal(input, &in) != nil {
+		return f // nothing that could be run
+	}
+	at := *env
+	if in.Cwd != "" {
+		at.Cwd = absolute(env, "", in.Cwd)
+		resolved := at.Cwd
+		if where, err := env.Locate(env.Cwd, in.Cwd); err == nil {
+			resolved = where.Resolved
+		}
+		if f.Hit = g.places.Both(at.Cwd, resolved, place.Read); f.Hit != nil {
+			return f
+		}
+		at.Cwd = resolved
+	}
+	l := &line{
+		guard: g, env: &at, found: &f, dirs: []string{""}, at: -1, script: shell.Analyze(in.Command),
+		words: &expand.Words{Home: g.home, Cwd: at.Cwd, Workspace: env.Workspace},
+	}
+	f.Hit = l.run(in.Command)
+	return f
+}
+
+// run looks at every leaf.
+func (l *line) run(src string) *wire.Guard {
+	if l.script.Unknown != "" {
+		return l.scan(src, place.All, true)
+	}
+	l.words.Values = append(l.words.Values, l.script.Values...)
+	l.dots = l.dots || strings.Contains(src, "dotglob")
+	l.feed()
+	for _, v := range l.script.Values {
+		// Where a variable leads is not followed everywhere.
+		for _, text := range l.words.Expand(v.Word) {
+			if hit := l.pieces(text, l.dirs, place.Touch{Act: place.Read}); hit != nil {
+				return hit
+			}
+		}
+	}
+	for i := range l.script.Leaves {
+		at := l.at
+		if at < 0 {
+			at = i
+		}
+		if hit := l.leaf(&l.script.Leaves[i], at); hit != nil {
+			return hit
+		}
+	}
+	return nil
+}
+
+// feed collects what the line prints, if it has a command that takes its input
+// for code or for the names of files.
+func (l *line) feed() {
+	eats := false
+	for i := range l.script.Leaves {
+		leaf := &l.script.Leaves[i]
+		eats = eats || leaf.RunsInput() || strings.Contains(leaf.Via, "xargs") || leaf.Program() == "read" || deed.Eats(leaf.Program())
+	}
+	if !eats {
+		return
+	}
+	for _, w := range l.script.Input {
+		l.fed = append(l.fed, w.Text)
+	}
+	for i := range l.script.Leaves {
+		switch leaf := &l.script.Leaves[i]; leaf.Program() {
+		case "echo", "printf":
+			argv := leaf.Argv()
+			l.fed = append(l.fed, strings.Join(argv[1:], " "))
+		}
+	}
+}
+
+// leaf looks at one simple command: the files, then what it does, then the code
+// in its words.
+func (l *line) leaf(leaf *shell.Leaf, at int) *wire.Guard {
+	dirs := l.below(leaf.Dirs)
+	if leaf.Kind == shell.Command && len(leaf.Words) > 0 {
+		for _, dir := range dirs {
+			if dir == "" {
+				continue
+			}
+			if hit := l.file(dir, l.dirs, place.Touch{Act: place.Read}); hit != nil {
+				return hit
+			}
+		}
+	}
+	argv := l.argv(leaf)
+	if len(argv) > 0 && !leaf.Words[0].Literal && l.depth < expand.MaxNested {
+		// What the shell could not describe, it can with the name of the command.
+		if named := shell.Analyze(quoted(argv[:1])[0]); len(named.Leaves) == 1 && named.Leaves[0].Program() != "" {
+			if hit := l.again(argv, dirs, at); hit != nil {
+				return hit
+			}
+		}
+	}
+	program := ""
+	if len(argv) > 0 {
+		program = path.Base(argv[0])
+	}
+	for _, u := range touches(leaf, program, argv) {
+		for _, text := range l.words.Expand(u.word) {
+			if hit := l.pieces(text, dirs, u.Touch); hit != nil {
+				return hit
+			}
+		}
+	}
+	if program == "" {
+		return nil
+	}
+	if own := ownProgram(argv); own != nil {
+		program, argv = own[0], own
+	}
+	if d := deed.Denied(program, argv, l.fed); d != nil {
+		return &wire.Guard{Name: d.Name, Reason: program + " " + d.Does}
+	}
+	if d := deed.Asked(program, argv); d != nil {
+		l.ask(at, program+" "+d.Does)
+	} else if strings.Contains(leaf.Via, "process substitution") {
+		l.ask(at, "a command hands its output over as a file")
+	}
+	if from := deed.Follows(argv[1:], "call"); program == "kx" && from >= 0 {
+		l.found.Calls = append(l.found.Calls, called(argv[1:], from, at))
+	}
+	return l.inner(leaf, program, argv, dirs, at)
+}
+
+// below returns the folders of a leaf, seen from where the call starts.
+func (l *line) below(dirs []string) []string {
+	if dirs == nil || l.dirs == nil {
+		return nil
+	}
+	var out []string
+	for _, d := range dirs {
+		for _, from := range l.dirs {
+			out = append(out, shell.Join(from, d))
+		}
+	}
+	return out
+}
+
+// argv returns the words as far as they are known.
+func (l *line) argv(leaf *shell.Leaf) []string {
+	argv := make([]string, 0, len(leaf.Words))
+	for _, w := range leaf.Words {
+		texts := l.words.Expand(w)
+		if len(argv) == 0 {
+			// $X may be a command with its words.
+			argv = append(argv, strings.Fields(strings.Trim(texts[0], expand.Unset))...)
+			continue
+		}
+		argv = append(argv, texts[0])
+	}
+	return argv
+}
+
+// pieces looks at a word, and at the parts of one that names several things:
+// host:path, key=path, @path.
+func (l *line) pieces(text string, dirs []string, t place.Touch) *wire.Guard {
+	if hit := l.file(text, dirs, t); hit != nil {
+		return hit
+	}
+	if !strings.ContainsAny(text, ":=,@") || strings.ContainsAny(text, " \t\n") {
+		return nil
+	}
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(":=,@", r) }) {
+		if len(part) == len(text) || !strings.ContainsAny(part, "./~") {
+			continue
+		}
+		if hit := l.file(part, dirs, t); hit != nil {
+			return hit
+		}
+	}
+	return nil
+}
+
+func (l *line) ask(at int, reason string) {
+	l.found.Asks = append(l.found.Asks, Ask{Leaf: at, Reason: reason})
+}

@@ -1,0 +1,215 @@
+package guard
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kxtools/kx/internal/gate/guard/deed"
+	"github.com/kxtools/kx/internal/gate/guard/expand"
+	"github.com/kxtools/kx/internal/gate/guard/place"
+	"github.com/kxtools/kx/pkg/policy/shell"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// carriers are programs that run a command in their words, or code in one word.
+// The wrappers that the analysis of the shell knows are not among them.
+var carriers = map[string]bool{
+	"awk": true, "gawk": true, "mawk": true, "nawk": true, "parallel": true, "watch": true, "flock": true, "script": true, "su": true,
+	"runuser": true, "strace": true, "ltrace": true, "tmux": true, "screen": true, "unshare": true, "nsenter": true, "chroot": true,
+	"systemd-run": true, "ssh": true, "docker": true, "podman": true, "nerdctl": true, "kubectl": true, "oc": true, "lxc": true, "vagrant": true,
+	"eval": true, "trap": true, "alias": true, "bind": true, "at": true, "batch": true, "fc": true, "complete": true, "compgen": true,
+	"find": true, "fd": true, "xargs": true, "sudo": true, "doas": true, "env": true, "exec": true, "timeout": true, "nice": true, "pkexec": true,
+	"bwrap": true, "firejail": true, "proot": true, "fakeroot": true, "dbus-run-session": true, "ssh-agent": true, "entr": true, "make": true,
+	"git": true, "npm": true, "npx": true, "bunx": true, "uv": true, "poetry": true, "pipenv": true, "direnv": true, "mise": true, "asdf": true,
+	"vim": true, "vi": true, "nvim": true, "ex": true, "ed": true, "emacs": true, "gdb": true, "expect": true, "osascript": true, "sed": true,
+	"tar": true, "rsync": true, "chronic": true, "unbuffer": true, "setpriv": true, "taskset": true, "prlimit": true, "chrt": true, "dumb-init": true,
+	"tini": true, "gosu": true, "su-exec": true, "caffeinate": true, "xvfb-run": true, "start-stop-daemon": true, "daemonize": true, "capsh": true,
+	"time": true, "nohup": true, "setsid": true, "stdbuf": true, "ionice": true, "command": true, "builtin": true, "busybox": true, "toybox": true,
+	"coproc": true, "ts": true, "hyperfine": true, "perf": true, "valgrind": true, "cargo": true, "just": true,
+}
+
+// far are those of them that run it elsewhere, where a system is not this one.
+var far = map[string]bool{
+	"ssh": true, "docker": true, "podman": true, "nerdctl": true, "kubectl": true, "oc": true, "lxc": true, "vagrant": true,
+	"chroot": true, "nsenter": true,
+}
+
+// inner looks at the code that a leaf carries.
+func (l *line) inner(leaf *shell.Leaf, program string, argv []string, dirs []string, at int) *wire.Guard {
+	code := leaf.Interprets() || program == "eval" || program == "trap"
+	if leaf.RunsInput() || program == "source" || program == "." || program == "read" {
+		for _, text := range l.fed {
+			if hit := l.code(text, dirs, at); hit != nil {
+				return hit
+			}
+		}
+	}
+	if strings.Contains(leaf.Via, "xargs") {
+		for _, text := range l.fed {
+			for _, word := range strings.Fields(text) {
+				// The analysis has put an ellipsis where xargs adds words.
+				given := slices.Clone(argv)
+				for i := range given[1:] {
+					given[i+1] = strings.NewReplacer("…", word, "{}", word).Replace(given[i+1])
+				}
+				if hit := l.again(given, dirs, at); hit != nil {
+					return hit
+				}
+			}
+		}
+	}
+	if program == "alias" {
+		for _, a := range argv[1:] {
+			_, a, _ = strings.Cut(a, "=")
+			if hit := l.code(a, dirs, at); hit != nil {
+				return hit
+			}
+		}
+		return nil
+	}
+	if program == "eval" {
+		return l.code(strings.Join(argv[1:], " "), dirs, at)
+	}
+	if !code && !carriers[program] || program == "git" && !runsCode(argv) {
+		return nil
+	}
+	was := l.far
+	l.far = was || far[program]
+	defer func() { l.far = was }()
+	for i, a := range argv[1:] {
+		if strings.ContainsAny(a, " \t\n;|&<>()'\"") {
+			look := l.code
+			if program == "sed" || program == "awk" || program == "gawk" {
+				look = l.foreign
+			}
+			if hit := look(a, dirs, at); hit != nil {
+				return hit
+			}
+			continue
+		}
+		if code || leaf.Kind == shell.Transparent || program == "sed" {
+			continue
+		}
+		if name := base(a); dangerous(name) {
+			rest := argv[i+1:]
+			for j, w := range rest {
+				if w == ";" || w == "+" && j > 0 && rest[j-1] == "{}" {
+					rest = rest[:j]
+					break
+				}
+			}
+			if hit := l.code(strings.Join(quoted(rest), " "), dirs, at); hit != nil {
+				return hit
+			}
+		}
+	}
+	return nil
+}
+
+// runsCode tells the commands of git that run others.
+func runsCode(argv []string) bool {
+	return deed.Follows(argv[1:], "rebase|bisect|submodule|filter-branch|config|alias") >= 0 || slices.Contains(argv, "-c")
+}
+
+// dangerous reports whether a word may be the name of a program that the tables
+// speak of.
+func dangerous(name string) bool {
+	_, acts := roles[name]
+	return acts || name == "mv" || name == "ln" || name == "cat" || name == "sh" || name == "bash" || name == "kx" || name == "find" || deed.Knows(name)
+}
+
+// again looks at a command whose words are other ones than it is written with.
+func (l *line) again(argv, dirs []string, at int) *wire.Guard {
+	if l.depth >= expand.MaxNested {
+		return nil
+	}
+	script := shell.Analyze(strings.Join(quoted(argv), " "))
+	in := l.nested(script, at, dirs)
+	for i := range script.Leaves {
+		if hit := in.leaf(&script.Leaves[i], at); hit != nil {
+			return hit
+		}
+	}
+	return nil
+}
+
+// quoted returns words as a shell would have to be given them.
+func quoted(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./~*?={}:,@%+") != "" {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		out[i] = w
+	}
+	return out
+}
+
+// code looks at text that is run: as a command line, and as it would name files
+// in any language.
+func (l *line) code(text string, dirs []string, at int) *wire.Guard {
+	if text == "" || l.depth >= expand.MaxNested {
+		return nil
+	}
+	script := shell.Analyze(text)
+	in := l.nested(script, at, dirs)
+	if script.Unknown == "" {
+		if hit := in.run(text); hit != nil {
+			return hit
+		}
+	}
+	return in.foreign(text, dirs, at)
+}
+
+// foreign looks at the code of another language.
+func (l *line) foreign(text string, _ []string, _ int) *wire.Guard {
+	a := place.Read
+	for _, sign := range writing {
+		if strings.Contains(text, sign) {
+			a = place.All
+		}
+	}
+	return l.scan(text, a, false)
+}
+
+// writing are signs that code changes the files that it names.
+var writing = []string{
+	"'w", "\"w", "'a'", "\"a\"", "write", "unlink", "rename", "remove", "rmtree", "rmSync", "copy", "chmod", "mkdir", "truncate", "symlink", "move", ">", "append",
+}
+
+// nested returns a line for code that stands in this one.
+func (l *line) nested(script shell.Script, at int, dirs []string) *line {
+	words := *l.words
+	return &line{
+		guard: l.guard, env: l.env, words: &words, script: script, found: l.found, dirs: dirs, at: at, depth: l.depth + 1, fed: l.fed, far: l.far, dots: l.dots,
+	}
+}
+
+// scan looks at text that is not a command line as far as anybody can tell: at
+// everything in it that may be the name of a file, but system files. all adds
+// the names of programs.
+func (l *line) scan(text string, a place.Act, all bool) *wire.Guard {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`()[]{}<>;|&,=:\x00", r) }) {
+		if all && deed.Knows(base(word)) && len(word) > 2 && base(word) != "git" {
+			return &wire.Guard{Name: "unknown", Reason: "a command that can't be understood names " + base(word)}
+		}
+		if !strings.ContainsAny(word, "./~") {
+			continue
+		}
+		word = path.Clean(l.words.Tilde(strings.TrimPrefix(word, "$HOME/")))
+		if word[0] != '/' {
+			word = l.words.Cwd + "/" + word
+		}
+		hit := l.guard.places.Match(path.Clean(word), a)
+		if hit == nil && l.env.Resolver != nil {
+			if resolved, err := l.env.Resolver.Resolve(word); err == nil {
+				hit = l.guard.places.Match(resolved, a)
+			}
+		}
+		if hit != nil && hit.Name != "system" {
+			return hit
+		}
+	}
+	return nil
+}

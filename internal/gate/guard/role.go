@@ -1,0 +1,342 @@
+package guard
+
+import (
+	"strings"
+
+	"github.com/kxtools/kx/internal/gate/guard/expand"
+	"github.com/kxtools/kx/internal/gate/guard/place"
+	"github.com/kxtools/kx/pkg/policy/shell"
+)
+
+// role is what a program does with its operands beyond what the analysis of the
+// shell knows.
+type role struct {
+	removes bool   // they are deleted
+	writes  bool   // those that may be files are written
+	spreads bool   // what it changes of a folder it changes of all below, with -R
+	deep    string // letters of the flags that make it work on whole folders; * = it always does
+	reads   bool   // all its words but flags may be files that it reads, also where they are code
+}
+
+var roles = map[string]role{
+	"rm": {removes: true, deep: "rR"}, "rmdir": {removes: true}, "unlink": {removes: true}, "shred": {removes: true},
+	"srm": {removes: true, deep: "r"}, "wipe": {removes: true, deep: "r"}, "trash": {removes: true, deep: "*"}, "trash-put": {removes: true, deep: "*"},
+	"rmtrash": {removes: true, deep: "*"}, "gvfs-trash": {removes: true, deep: "*"}, "rimraf": {removes: true, deep: "*"}, "del": {removes: true, deep: "*"},
+
+	"cp": {writes: true, deep: "rRa"}, "install": {writes: true}, "rsync": {writes: true, deep: "*"}, "scp": {writes: true, deep: "r"}, "sftp": {writes: true},
+	"tee": {writes: true}, "sponge": {writes: true}, "patch": {writes: true}, "dd": {writes: true}, "mkdir": {writes: true}, "touch": {writes: true},
+	"vim": {writes: true}, "vi": {writes: true}, "nvim": {writes: true}, "nano": {writes: true}, "emacs": {writes: true}, "ed": {writes: true}, "ex": {writes: true},
+	"gzip": {writes: true}, "gunzip": {writes: true}, "bzip2": {writes: true}, "bunzip2": {writes: true}, "xz": {writes: true}, "unxz": {writes: true},
+	"zstd": {writes: true}, "split": {writes: true}, "csplit": {writes: true}, "unzip": {writes: true}, "cpio": {writes: true},
+	"mknod": {writes: true}, "mount": {writes: true}, "umount": {writes: true}, "rename": {writes: true}, "prename": {writes: true}, "fallocate": {writes: true},
+	"sqlite3": {writes: true}, "patchelf": {writes: true}, "setcap": {writes: true}, "perltidy": {writes: true},
+	"chmod": {writes: true, spreads: true, deep: "R"}, "chown": {writes: true, spreads: true, deep: "R"}, "chgrp": {writes: true, spreads: true, deep: "R"},
+	"chattr": {writes: true, spreads: true, deep: "R"}, "setfacl": {writes: true, spreads: true, deep: "R"}, "chflags": {writes: true, spreads: true, deep: "R"},
+	"chcon": {writes: true, spreads: true, deep: "R"}, "restorecon": {writes: true, spreads: true, deep: "R"},
+
+	"grep": {deep: "rR"}, "egrep": {deep: "rR"}, "fgrep": {deep: "rR"}, "rg": {deep: "u."}, "diff": {deep: "r"}, "zip": {deep: "r"}, "7z": {deep: "*"},
+	"pushd": {reads: true}, "exec": {reads: true}, "source": {reads: true}, ".": {reads: true},
+}
+
+// outputs are flags whose value is a file that is written, of programs that are
+// not known.
+var outputs = map[string]bool{
+	"-o": true, "-O": true, "--output": true, "--out": true, "-out": true, "--outfile": true, "--output-file": true, "--target-directory": true,
+	"--directory": true, "--dest": true, "--destination": true, "--log-file": true, "--output-dir": true, "--outdir": true, "--prefix": true,
+}
+
+// use is a word that names a file, and what is done to the file.
+type use struct {
+	word shell.Word
+	place.Touch
+}
+
+// touches returns the files of a leaf.
+func touches(leaf *shell.Leaf, program string, argv []string) []use {
+	var out []use
+	add := func(w shell.Word, t place.Touch) { out = append(out, use{w, t}) }
+	switch program {
+	case "find":
+		return found(leaf, argv)
+	case "tar", "bsdtar":
+		out = append(out, archived(leaf, argv)...)
+	}
+	r := roles[program]
+	if program == "gio" && len(argv) > 1 {
+		r = role{removes: argv[1] == "trash" || argv[1] == "remove", writes: true, deep: "*"}
+	}
+	deep := r.deep == "*" || flagged(argv, r.deep)
+	for i, f := range leaf.Files {
+		t := place.Touch{Act: place.Read, Deep: deep && !f.Write}
+		switch {
+		case !f.Write:
+		case program == "mv" || program == "ln":
+			t = moved(program, leaf, argv, i)
+		case r.removes:
+			t = place.Touch{Act: place.Remove, Deep: deep}
+			if program == "shred" {
+				add(f.Path, place.Touch{Act: place.Write})
+			}
+		case program == "rsync" && deletes(argv) && i == len(leaf.Files)-1:
+			t = place.Touch{Act: place.Remove, Deep: true}
+			add(f.Path, place.Touch{Act: place.Write})
+		default:
+			t = place.Touch{Act: place.Write, Deep: deep, Spread: r.spreads && deep}
+		}
+		add(f.Path, t)
+	}
+	operands := leaf.Operands
+	if leaf.Unknown != "" && program != "echo" && program != "printf" {
+		// Nothing is told of a word that may become a flag.
+		for i, w := range leaf.Words {
+			if i > 0 && !w.Literal {
+				operands = append(operands[:len(operands):len(operands)], w)
+			}
+		}
+	}
+	for _, w := range operands {
+		t := place.Touch{Act: place.Read, Deep: deep}
+		switch {
+		case program == "git" && strings.ContainsAny(w.Text, " \n"), talk(w.Text):
+			continue // a message
+		case r.removes:
+			t = place.Touch{Act: place.Remove, Deep: deep}
+		case r.writes, program == "mv", program == "ln":
+			t.Act |= place.Write
+			t.Spread = r.spreads
+		}
+		if program == "tar" || program == "bsdtar" {
+			t.Act = place.Read
+		}
+		add(w, t)
+	}
+	for _, w := range leaf.URLs {
+		add(w, place.Touch{Act: place.Read})
+	}
+	for i, w := range leaf.Words {
+		switch {
+		case i == 0:
+			if strings.Contains(w.Text, "/") {
+				add(w, place.Touch{Act: place.Read})
+			}
+		case outputs[leaf.Words[i-1].Text] && !readsFiles(program):
+			add(w, place.Touch{Act: place.Write})
+		case r.reads || leaf.Interprets():
+			add(w, place.Touch{Act: place.Read})
+		default:
+			if name, value, ok := strings.Cut(w.Text, "="); ok && outputs[name] {
+				add(shell.Word{Text: value, Literal: w.Literal, Glob: w.Glob}, place.Touch{Act: place.Write})
+			}
+		}
+	}
+	if inPlace(program, argv) {
+		for _, w := range leaf.Words[1:] {
+			add(w, place.Touch{Act: place.Write})
+		}
+	}
+	return out
+}
+
+// talk reports whether an operand is a sentence and no path.
+func talk(text string) bool {
+	return strings.ContainsAny(text, " \n\t") && !strings.ContainsAny(text[:1], "/.~$")
+}
+
+// readsFiles is for programs whose -o is no file.
+func readsFiles(program string) bool {
+	switch program {
+	case "grep", "egrep", "fgrep", "rg", "ls", "ps", "find", "set", "mount", "ssh", "git", "kubectl", "docker", "aws", "az", "gcloud", "kx", "uniq", "column", "comm", "test", "[":
+		return true
+	}
+	return false
+}
+
+// inPlace reports whether an interpreter changes the files that it gets.
+func inPlace(program string, argv []string) bool {
+	switch program {
+	case "perl", "ruby":
+		for _, a := range argv[1:] {
+			if strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.Contains(a, "i") && !strings.HasPrefix(a, "-I") {
+				return true
+			}
+		}
+	case "awk", "gawk":
+		return strings.Contains(strings.Join(argv, " "), "inplace")
+	}
+	return false
+}
+
+// moved is what mv and ln do to their i-th file.
+func moved(program string, leaf *shell.Leaf, argv []string, i int) place.Touch {
+	target := len(leaf.Files) - 1
+	for at, a := range argv {
+		if (a == "-t" || a == "--target-directory") && at+1 < len(argv) {
+			for j, f := range leaf.Files {
+				if f.Path.Text == argv[at+1] {
+					target = j
+				}
+			}
+		} else if strings.HasPrefix(a, "--target-directory=") || len(a) > 2 && strings.HasPrefix(a, "-t") {
+			target = -1
+		}
+	}
+	switch {
+	case program == "ln" && (i != target || len(leaf.Files) == 1):
+		return place.Touch{Act: place.Read | place.Link}
+	case i == target:
+		return place.Touch{Act: place.Write}
+	}
+	return place.Touch{Act: place.Remove | place.Read}
+}
+
+func deletes(argv []string) bool {
+	for _, a := range argv {
+		if strings.HasPrefix(a, "--del") {
+			return true
+		}
+	}
+	return false
+}
+
+// flagged reports whether one of the short flags is given, or --recursive.
+func flagged(argv []string, letters string) bool {
+	if letters == "" || len(argv) == 0 {
+		return false
+	}
+	for _, a := range argv[1:] {
+		switch {
+		case a == "--":
+			return false
+		case strings.HasPrefix(a, "--"):
+			if len(a) > 4 && strings.HasPrefix("--recursive", a) || a == "--archive" || a == "--hidden" || a == "--no-ignore" {
+				return true
+			}
+		case strings.HasPrefix(a, "-") && strings.ContainsAny(a[1:], letters):
+			return true
+		}
+	}
+	return false
+}
+
+// listing are the tests of find by which it says nothing of which files it
+// means.
+var listing = map[string]bool{
+	"-type": true, "-depth": true, "-mindepth": true, "-maxdepth": true, "-delete": true, "-xdev": true, "-mount": true, "-print": true, "-print0": true,
+	"-exec": true, "-execdir": true, "-ok": true, "-okdir": true, "-not": true, "-o": true, "-or": true, "-a": true, "-and": true, "-true": true, "-follow": true,
+}
+
+// found returns the files of a find: its roots, and those that it deletes or
+// hands to a command.
+func found(leaf *shell.Leaf, argv []string) []use {
+	acts, filtered, runs := place.Read, false, false
+	var names []use
+	for i := 1; i < len(argv); i++ {
+		a, value := argv[i], ""
+		if i+1 < len(argv) {
+			value = argv[i+1]
+		}
+		switch a {
+		case "-delete":
+			acts |= place.Remove
+		case "-exec", "-execdir", "-ok", "-okdir":
+			runs = true
+			if r := roles[base(value)]; r.removes || value == "mv" {
+				acts |= place.Remove
+			} else if r.writes {
+				acts |= place.Write
+			}
+			for i+1 < len(argv) && argv[i+1] != ";" && argv[i+1] != "+" {
+				i++
+			}
+		case "-name", "-iname", "-path", "-wholename", "-ipath", "-iwholename", "-regex":
+			filtered = filtered || !place.Open(value) && argv[i-1] != "!" && argv[i-1] != "-not"
+			names = append(names, use{shell.Word{Text: expand.Unknown + "/" + value, Literal: true}, place.Touch{}})
+			i++
+		default:
+			if len(a) > 1 && a[0] == '-' && !listing[a] {
+				filtered = true
+			}
+		}
+	}
+	var out []use
+	for _, f := range leaf.Files {
+		t := place.Touch{Act: acts, Deep: !filtered && (runs || acts&place.Remove != 0)}
+		if f.Write {
+			t = place.Touch{Act: place.Write}
+		}
+		if filtered && t.Act&place.Remove != 0 {
+			// What it deletes lies below, and is told by its name.
+			t.Act = t.Act&^place.Remove | place.Write
+		}
+		out = append(out, use{f.Path, t})
+	}
+	if acts&place.Remove != 0 || runs {
+		for _, n := range names {
+			n.Act = acts
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func base(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// archived returns the files that tar writes, or reads into an archive.
+func archived(leaf *shell.Leaf, argv []string) []use {
+	var archives, folders []shell.Word
+	mode := ""
+	for i := 1; i < len(argv); i++ {
+		a := argv[i]
+		name, value, attached := strings.Cut(a, "=")
+		to := (*[]shell.Word)(nil)
+		switch {
+		case a == "--create", a == "--append", a == "--update":
+			mode = "c"
+		case a == "--extract", a == "--get":
+			mode = "x"
+		case name == "--file":
+			to = &archives
+		case name == "--directory":
+			to = &folders
+		case a != "" && !strings.HasPrefix(a, "--") && (i == 1 || strings.HasPrefix(a, "-")):
+			if at := strings.IndexAny(a, "cruxt"); at >= 0 && mode == "" {
+				mode = a[at : at+1]
+			}
+			switch attached = false; a[len(a)-1] {
+			case 'f':
+				to = &archives
+			case 'C':
+				to = &folders
+			}
+		}
+		switch {
+		case to == nil:
+		case attached:
+			*to = append(*to, shell.Word{Text: value, Literal: true})
+		case i+1 < len(leaf.Words):
+			*to = append(*to, leaf.Words[i+1])
+		}
+	}
+	packs := mode == "c" || mode == "r" || mode == "u"
+	var out []use
+	for _, w := range archives {
+		t := place.Touch{Act: place.Read}
+		if packs {
+			t.Act |= place.Write
+		}
+		out = append(out, use{w, t})
+	}
+	for _, w := range folders {
+		t := place.Touch{Act: place.Read}
+		if mode == "x" {
+			t.Act |= place.Write
+		}
+		out = append(out, use{w, t})
+	}
+	if packs {
+		for _, w := range leaf.Operands {
+			out = append(out, use{w, place.Touch{Act: place.Read, Deep: true}})
+		}
+	}
+	return out
+}
