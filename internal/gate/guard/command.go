@@ -2,7 +2,9 @@ package guard
 
 import (
 	"encoding/json"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/kxtools/kx/internal/gate/guard/deed"
@@ -23,6 +25,7 @@ type line struct {
 	dirs   []string // the folders that it may start in, seen from the call's
 	at     int      // the index of the leaf that holds the code; -1 for the line itself
 	depth  int
+	moves  []string // the folders that it moves to somewhere
 	dots   bool     // * stands for a dot in front of a name, too
 	far    bool     // it runs on another system
 	fed    []string // what is printed or written in it, and may be read as code
@@ -51,11 +54,22 @@ func (g *Guard) command(input json.RawMessage, env *point.Env) Finding {
 		at.Cwd = resolved
 	}
 	l := &line{
-		guard: g, env: &at, found: &f, dirs: []string{""}, at: -1, script: shell.Analyze(in.Command),
+		guard: g, env: &at, found: &f, dirs: []string{""}, at: -1, script: analyze(in.Command),
 		words: &expand.Words{Home: g.home, Cwd: at.Cwd, Workspace: env.Workspace},
 	}
 	f.Hit = l.run(in.Command)
 	return f
+}
+
+// maxLength is how long a command is taken apart; a longer one is searched for
+// names. It takes a hundredth of a second.
+const maxLength = 256 << 10
+
+func analyze(text string) shell.Script {
+	if len(text) > maxLength {
+		return shell.Script{Unknown: "it is too long"}
+	}
+	return shell.AnalyzeLong(text)
 }
 
 // run looks at every leaf.
@@ -66,10 +80,11 @@ func (l *line) run(src string) *wire.Guard {
 	l.words.Values = append(l.words.Values, l.script.Values...)
 	l.dots = l.dots || strings.Contains(src, "dotglob")
 	l.feed()
+	l.follow()
 	for _, v := range l.script.Values {
 		// Where a variable leads is not followed everywhere.
 		for _, text := range l.words.Expand(v.Word) {
-			if hit := l.pieces(text, l.dirs, place.Touch{Act: place.Read}); hit != nil {
+			if hit := l.pieces(text, []string{""}, place.Touch{Act: place.Read}); hit != nil {
 				return hit
 			}
 		}
@@ -105,36 +120,61 @@ func (l *line) feed() {
 		case "echo", "printf":
 			argv := leaf.Argv()
 			l.fed = append(l.fed, strings.Join(argv[1:], " "))
+		case "find":
+			if uses, filtered := found(leaf, leaf.Argv()); !filtered {
+				for _, u := range uses {
+					l.fed = append(l.fed, u.word.Text)
+				}
+			}
 		}
 	}
 }
 
-// leaf looks at one simple command: the files, then what it does, then the code
-// in its words.
+// follow collects the folders that the line may move to.
+func (l *line) follow() {
+	for i := range l.script.Leaves {
+		leaf := &l.script.Leaves[i]
+		if p := leaf.Program(); p != "cd" && p != "pushd" {
+			continue
+		}
+		for _, w := range leaf.Words[1:] {
+			for _, text := range l.words.Expand(w) {
+				if text = l.words.Tilde(text); text != "" && text[0] != '-' && expand.Sure(text) || text == "/" {
+					l.moves = append(l.moves, text)
+				}
+			}
+		}
+	}
+}
+
+// leaf looks at one simple command, in each of the forms that its words may take.
 func (l *line) leaf(leaf *shell.Leaf, at int) *wire.Guard {
 	dirs := l.below(leaf.Dirs)
-	if leaf.Kind == shell.Command && len(leaf.Words) > 0 {
-		for _, dir := range dirs {
-			if dir == "" {
-				continue
-			}
-			if hit := l.file(dir, l.dirs, place.Touch{Act: place.Read}); hit != nil {
-				return hit
-			}
+	if dirs == nil {
+		dirs = append(l.moves, "", expand.Unknown)
+	}
+	for _, argv := range l.argv(leaf) {
+		if hit := l.form(leaf, argv, dirs, at); hit != nil {
+			return hit
 		}
 	}
-	argv := l.argv(leaf)
-	if len(argv) > 0 && !leaf.Words[0].Literal && l.depth < expand.MaxNested {
-		// What the shell could not describe, it can with the name of the command.
-		if named := shell.Analyze(quoted(argv[:1])[0]); len(named.Leaves) == 1 && named.Leaves[0].Program() != "" {
-			if hit := l.again(argv, dirs, at); hit != nil {
-				return hit
-			}
-		}
-	}
+	return nil
+}
+
+// form looks at one form of a command: the files, then what it does, then the
+// code in its words.
+func (l *line) form(leaf *shell.Leaf, argv, dirs []string, at int) *wire.Guard {
 	program := ""
 	if len(argv) > 0 {
 		program = path.Base(argv[0])
+	}
+	if program != "" && !leaf.Words[0].Literal {
+		// What the shell could not describe, it can with the name of the command.
+		for _, name := range become(argv[0]) {
+			if hit := l.again(append([]string{name}, argv[1:]...), dirs, at); hit != nil {
+				return hit
+			}
+		}
 	}
 	for _, u := range touches(leaf, program, argv) {
 		for _, text := range l.words.Expand(u.word) {
@@ -163,10 +203,29 @@ func (l *line) leaf(leaf *shell.Leaf, at int) *wire.Guard {
 	return l.inner(leaf, program, argv, dirs, at)
 }
 
+// become returns the names that a computed name of a program may come to: itself
+// if it is known, else those of the tables that it can be.
+func become(name string) []string {
+	if !strings.ContainsAny(name, expand.Wildcards) {
+		return []string{name}
+	}
+	name = base(name)
+	if !expand.Sure(name) {
+		return nil
+	}
+	var out []string
+	for _, known := range append(deed.Programs(), slices.Collect(maps.Keys(roles))...) {
+		if expand.Glob(name, known) {
+			out = append(out, known)
+		}
+	}
+	return out
+}
+
 // below returns the folders of a leaf, seen from where the call starts.
 func (l *line) below(dirs []string) []string {
-	if dirs == nil || l.dirs == nil {
-		return nil
+	if dirs == nil || len(l.dirs) == 1 && l.dirs[0] == "" {
+		return dirs
 	}
 	var out []string
 	for _, d := range dirs {
@@ -177,19 +236,39 @@ func (l *line) below(dirs []string) []string {
 	return out
 }
 
-// argv returns the words as far as they are known.
-func (l *line) argv(leaf *shell.Leaf) []string {
-	argv := make([]string, 0, len(leaf.Words))
+// maxForms is how many forms of a command are looked at, where variables may have
+// several values.
+const maxForms = 8
+
+// argv returns the words of a leaf, in every form that they may take.
+func (l *line) argv(leaf *shell.Leaf) [][]string {
+	forms := 1
+	words := make([][]string, 0, len(leaf.Words))
 	for _, w := range leaf.Words {
-		texts := l.words.Expand(w)
-		if len(argv) == 0 {
-			// $X may be a command with its words.
-			argv = append(argv, strings.Fields(strings.Trim(texts[0], expand.Unset))...)
-			continue
+		for _, texts := range l.words.Fields(w) {
+			if texts = texts[:min(len(texts), maxForms)]; len(texts) == 0 {
+				continue
+			}
+			forms = max(forms, len(texts))
+			words = append(words, texts)
 		}
-		argv = append(argv, texts[0])
 	}
-	return argv
+	out := make([][]string, forms)
+	for k := range out {
+		argv := make([]string, 0, len(words))
+		for i, texts := range words {
+			text := texts[min(k, len(texts)-1)]
+			known := strings.ReplaceAll(text, expand.Unset, "")
+			switch {
+			case i == 0 && !leaf.Words[0].Literal:
+				argv = append(argv, strings.Fields(known)...) // $X may be a command with its words
+			case known == text || known != "":
+				argv = append(argv, known)
+			}
+		}
+		out[k] = argv
+	}
+	return out
 }
 
 // pieces looks at a word, and at the parts of one that names several things:

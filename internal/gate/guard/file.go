@@ -48,10 +48,16 @@ func (l *line) file(text string, dirs []string, t place.Touch) *wire.Guard {
 	switch {
 	case text[0] == '/':
 		dirs = []string{"/"}
-	case strings.HasPrefix(text, expand.Unknown), strings.HasPrefix(text, expand.Unset), len(dirs) == 0:
+	case strings.HasPrefix(text, expand.Unknown), strings.HasPrefix(text, expand.Unset):
 		return l.guard.places.Match(path.Clean(text), t.Act)
 	}
 	for _, dir := range dirs {
+		if strings.HasPrefix(dir, expand.Unknown) {
+			if hit := l.guard.places.Match(path.Clean(text), t.Act); hit != nil {
+				return hit
+			}
+			continue
+		}
 		full := text
 		if text[0] != '/' {
 			if dir = l.words.Tilde(dir); dir == "" || dir[0] != '/' {
@@ -78,7 +84,7 @@ func (l *line) located(full string, t place.Touch) *wire.Guard {
 		}
 		return hit
 	}
-	if l.env.Resolver == nil || strings.ContainsAny(written, place.Wildcards) && strings.ContainsAny(written, expand.Unknown+expand.Unset) {
+	if l.env.Resolver == nil || strings.ContainsAny(written, expand.Wildcards) && strings.ContainsAny(written, expand.Unknown+expand.Unset) {
 		return nil
 	}
 	names := []string{full}

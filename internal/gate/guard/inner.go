@@ -124,7 +124,7 @@ func (l *line) again(argv, dirs []string, at int) *wire.Guard {
 	if l.depth >= expand.MaxNested {
 		return nil
 	}
-	script := shell.Analyze(strings.Join(quoted(argv), " "))
+	script := analyze(strings.Join(quoted(argv), " "))
 	in := l.nested(script, at, dirs)
 	for i := range script.Leaves {
 		if hit := in.leaf(&script.Leaves[i], at); hit != nil {
@@ -152,25 +152,66 @@ func (l *line) code(text string, dirs []string, at int) *wire.Guard {
 	if text == "" || l.depth >= expand.MaxNested {
 		return nil
 	}
-	script := shell.Analyze(text)
-	in := l.nested(script, at, dirs)
-	if script.Unknown == "" {
-		if hit := in.run(text); hit != nil {
-			return hit
-		}
+	if hit := l.command(text, dirs, at); hit != nil {
+		return hit
 	}
-	return in.foreign(text, dirs, at)
+	return l.nested(shell.Script{}, at, dirs).foreign(text, dirs, at)
 }
 
 // foreign looks at the code of another language.
-func (l *line) foreign(text string, _ []string, _ int) *wire.Guard {
+func (l *line) foreign(text string, dirs []string, at int) *wire.Guard {
 	a := place.Read
 	for _, sign := range writing {
 		if strings.Contains(text, sign) {
 			a = place.All
 		}
 	}
-	return l.scan(text, a, false)
+	if hit := l.scan(text, a, false); hit != nil {
+		return hit
+	}
+	if l.depth >= expand.MaxNested {
+		return nil
+	}
+	// What it hands to a shell stands in quotes, and so do the words of a command.
+	texts := literals(text)
+	for i, t := range texts {
+		if strings.ContainsAny(t, " \t") {
+			if hit := l.command(t, dirs, at); hit != nil {
+				return hit
+			}
+		} else if dangerous(base(t)) {
+			if hit := l.again(texts[i:], dirs, at); hit != nil {
+				return hit
+			}
+		}
+	}
+	return nil
+}
+
+// literals returns what stands in quotes, one behind the other.
+func literals(code string) []string {
+	var out []string
+	for code != "" {
+		at := strings.IndexAny(code, "'\"`")
+		if at < 0 {
+			break
+		}
+		end := strings.IndexByte(code[at+1:], code[at])
+		if end < 0 {
+			break
+		}
+		out, code = append(out, code[at+1:at+1+end]), code[at+end+2:]
+	}
+	return out
+}
+
+// command looks at text that is a command line.
+func (l *line) command(text string, dirs []string, at int) *wire.Guard {
+	script := analyze(text)
+	if script.Unknown != "" {
+		return nil
+	}
+	return l.nested(script, at, dirs).run(text)
 }
 
 // writing are signs that code changes the files that it names.
@@ -196,6 +237,11 @@ func (l *line) scan(text string, a place.Act, all bool) *wire.Guard {
 		}
 		if !strings.ContainsAny(word, "./~") {
 			continue
+		}
+		if all && strings.ContainsAny(word[:1], "~/$") {
+			if hit := l.file(strings.Replace(word, "$HOME", "~", 1), []string{""}, place.Touch{Act: place.Remove, Deep: true}); hit != nil && hit.Name == "mass" {
+				return hit
+			}
 		}
 		word = path.Clean(l.words.Tilde(strings.TrimPrefix(word, "$HOME/")))
 		if word[0] != '/' {

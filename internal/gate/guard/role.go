@@ -35,7 +35,7 @@ var roles = map[string]role{
 	"chcon": {writes: true, spreads: true, deep: "R"}, "restorecon": {writes: true, spreads: true, deep: "R"},
 
 	"grep": {deep: "rR"}, "egrep": {deep: "rR"}, "fgrep": {deep: "rR"}, "rg": {deep: "u."}, "diff": {deep: "r"}, "zip": {deep: "r"}, "7z": {deep: "*"},
-	"pushd": {reads: true}, "exec": {reads: true}, "source": {reads: true}, ".": {reads: true},
+	"pushd": {reads: true}, "cd": {reads: true}, "chdir": {reads: true}, "exec": {reads: true}, "source": {reads: true}, ".": {reads: true},
 }
 
 // outputs are flags whose value is a file that is written, of programs that are
@@ -57,7 +57,8 @@ func touches(leaf *shell.Leaf, program string, argv []string) []use {
 	add := func(w shell.Word, t place.Touch) { out = append(out, use{w, t}) }
 	switch program {
 	case "find":
-		return found(leaf, argv)
+		out, _ := found(leaf, argv)
+		return out
 	case "tar", "bsdtar":
 		out = append(out, archived(leaf, argv)...)
 	}
@@ -227,8 +228,8 @@ var listing = map[string]bool{
 
 // found returns the files of a find: its roots, and those that it deletes or
 // hands to a command.
-func found(leaf *shell.Leaf, argv []string) []use {
-	acts, filtered, runs := place.Read, false, false
+func found(leaf *shell.Leaf, argv []string) (out []use, filtered bool) {
+	acts, runs := place.Read, false
 	var names []use
 	for i := 1; i < len(argv); i++ {
 		a, value := argv[i], ""
@@ -258,7 +259,6 @@ func found(leaf *shell.Leaf, argv []string) []use {
 			}
 		}
 	}
-	var out []use
 	for _, f := range leaf.Files {
 		t := place.Touch{Act: acts, Deep: !filtered && (runs || acts&place.Remove != 0)}
 		if f.Write {
@@ -276,19 +276,19 @@ func found(leaf *shell.Leaf, argv []string) []use {
 			out = append(out, n)
 		}
 	}
-	return out
+	return out, filtered
 }
 
 func base(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // archived returns the files that tar writes, or reads into an archive.
 func archived(leaf *shell.Leaf, argv []string) []use {
-	var archives, folders []shell.Word
+	var archives, folders []string
 	mode := ""
 	for i := 1; i < len(argv); i++ {
 		a := argv[i]
 		name, value, attached := strings.Cut(a, "=")
-		to := (*[]shell.Word)(nil)
+		to := (*[]string)(nil)
 		switch {
 		case a == "--create", a == "--append", a == "--update":
 			mode = "c"
@@ -312,26 +312,26 @@ func archived(leaf *shell.Leaf, argv []string) []use {
 		switch {
 		case to == nil:
 		case attached:
-			*to = append(*to, shell.Word{Text: value, Literal: true})
-		case i+1 < len(leaf.Words):
-			*to = append(*to, leaf.Words[i+1])
+			*to = append(*to, value)
+		case i+1 < len(argv):
+			*to = append(*to, argv[i+1])
 		}
 	}
 	packs := mode == "c" || mode == "r" || mode == "u"
 	var out []use
-	for _, w := range archives {
+	for _, name := range archives {
 		t := place.Touch{Act: place.Read}
 		if packs {
 			t.Act |= place.Write
 		}
-		out = append(out, use{w, t})
+		out = append(out, use{shell.Word{Text: name, Literal: true}, t})
 	}
-	for _, w := range folders {
+	for _, name := range folders {
 		t := place.Touch{Act: place.Read}
 		if mode == "x" {
 			t.Act |= place.Write
 		}
-		out = append(out, use{w, t})
+		out = append(out, use{shell.Word{Text: name, Literal: true}, t})
 	}
 	if packs {
 		for _, w := range leaf.Operands {

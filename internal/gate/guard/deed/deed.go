@@ -7,6 +7,8 @@ package deed
 import (
 	"strings"
 	"sync"
+
+	"github.com/kxtools/kx/internal/gate/guard/expand"
 )
 
 // parsed is a deed with its texts taken apart.
@@ -112,7 +114,10 @@ func same(want, arg string) bool {
 	if head, ok := strings.CutSuffix(want, "*"); ok {
 		return strings.HasPrefix(arg, head)
 	}
-	return want == arg
+	if want == arg {
+		return true
+	}
+	return strings.ContainsAny(arg, expand.Wildcards) && expand.Sure(arg) && expand.Glob(arg, want)
 }
 
 // given reports whether an argument is the flag: as it is, in a cluster of short
@@ -180,6 +185,15 @@ func Knows(program string) bool {
 		}
 	}
 	return false
+}
+
+// Programs returns the programs of the rows of what is never run.
+func Programs() []string {
+	var out []string
+	for name := range deniedBy().plain {
+		out = append(out, name)
+	}
+	return out
 }
 
 // Eats reports whether the input of a program may be text that it runs against a

@@ -45,12 +45,8 @@ var denied = []Row{
 	{Name: "cloud", Does: "deletes a namespace", runs: "kubectl oc k3s microk8s", words: "delete", last: "ns namespace namespaces project projects ns/* namespace/* namespaces/*"},
 	{Name: "cloud", Does: "deletes everything of a kind", runs: "kubectl oc", words: "delete", flags: "--all -A --all-namespaces"},
 	{Name: "cloud", Does: "deletes a bucket with what is in it", runs: "aws", words: "s3 rb", flags: "--force"},
-	{Name: "cloud", Does: "deletes all that is in a bucket", runs: "aws", words: "s3 rm", flags: "--recursive"},
-	{Name: "cloud", Does: "deletes what it runs", runs: "aws", words: "rds|ec2|cloudformation|dynamodb|organizations|kms|eks", last: "delete-db-instance delete-db-cluster terminate-instances delete-stack delete-table close-account leave-organization schedule-key-deletion delete-cluster"},
 	{Name: "cloud", Does: "deletes a project", runs: "gcloud", words: "projects delete"},
-	{Name: "cloud", Does: "deletes what it runs", runs: "gcloud", words: "sql|container|compute|storage|alpha|beta", last: "delete"},
 	{Name: "cloud", Does: "deletes all that is in a bucket", runs: "gsutil", words: "rb"},
-	{Name: "cloud", Does: "deletes all that is in a bucket", runs: "gsutil", words: "rm", flags: "-r -R -a"},
 	{Name: "cloud", Does: "deletes a group with what is in it", runs: "az", words: "group delete"},
 	{Name: "cloud", Does: "deletes a repository", runs: "gh glab hub", words: "repo delete"},
 	{Name: "cloud", Does: "deletes an application", runs: "heroku", words: "apps:destroy|pg:reset"},
@@ -93,12 +89,16 @@ var asked = []Row{
 	{Does: "uninstalls or publishes", runs: "npm pnpm yarn bun", words: "uninstall|un|remove|rm|unlink|publish|unpublish|deprecate"},
 	{Does: "uninstalls or publishes", runs: "brew apt apt-get dnf yum pacman snap flatpak pip pip3 gem cargo twine", words: "uninstall|remove|purge|autoremove|publish|yank|push|upload"},
 	{Does: "changes the rights of whole folders", runs: "chmod chown chgrp", flags: "-R --recursive"},
+	{Does: "deletes all that is in a bucket", runs: "aws", words: "s3 rm", flags: "--recursive"},
+	{Does: "deletes what it runs", runs: "aws", words: "rds|ec2|cloudformation|dynamodb|organizations|kms|eks", last: "delete-db-instance delete-db-cluster terminate-instances delete-stack delete-table close-account leave-organization schedule-key-deletion delete-cluster"},
+	{Does: "deletes what it runs", runs: "gcloud", words: "sql|container|compute|storage|alpha|beta", last: "delete"},
+	{Does: "deletes all that is in a bucket", runs: "gsutil", words: "rm", flags: "-r -R -a"},
 	{Does: "runs code in its arguments", runs: "sh bash dash ash zsh ksh fish python python2 python3 perl ruby php lua node nodejs deno bun", test: inline},
 }
 
 // dropped is text that empties or drops a database.
 var dropped = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\bdrop\s+(?:database|schema|keyspace|owned)\b|\bdropDatabase\s*\(|\b(?:flushall|flushdb)\b`)
+	return regexp.MustCompile(`(?i)\bdrop(?:\s|/\*.*?\*/)+(?:database|schema|keyspace|owned)\b|\bdropDatabase\s*\(|\b(?:flushall|flushdb)\b`)
 })
 
 // pools tells the commands of zpool and zfs that destroy; the others of its row

@@ -42,6 +42,19 @@ func (x *Words) Expand(w shell.Word) []string {
 	return x.nested(w.Text, 0)
 }
 
+// Fields returns the words that a word becomes, each with the texts that it may
+// have.
+func (x *Words) Fields(w shell.Word) [][]string {
+	if w.Literal || !strings.ContainsAny(w.Text, "$`{(") {
+		return [][]string{{w.Text}}
+	}
+	var out [][]string
+	for _, t := range braces(w.Text, 0) {
+		out = append(out, x.variables(t, 0))
+	}
+	return out
+}
+
 func (x *Words) nested(text string, depth int) []string {
 	var out []string
 	for _, t := range braces(text, 0) {
@@ -239,32 +252,43 @@ func (x *Words) output(command string, depth int) []string {
 	switch first := words[0].Text; {
 	case first == "pwd":
 		return []string{x.Cwd}
-	case first == "git" && strings.HasSuffix(command, "--show-toplevel"):
+	case first == "git" && strings.Contains(command, "--show-toplevel"):
 		return []string{x.Workspace}
-	case (first == "which" || first == "command" || first == "echo" || first == "printf" || first == "realpath" || first == "readlink") && len(words) > 1:
-		w := words[len(words)-1]
-		if w.Literal {
-			return []string{x.Tilde(w.Text)}
+	case first == "git" && (strings.Contains(command, "-dir") || strings.Contains(command, "--git-path")):
+		return []string{x.Workspace + "/.git/" + Unknown}
+	case first == "dirname" && len(words) == 2:
+		var texts []string
+		for _, t := range x.texts(words[1], depth) {
+			texts = append(texts, path.Dir(t))
 		}
-		return x.nested(w.Text, depth+1)
+		return texts
+	case (first == "which" || first == "command" || first == "echo" || first == "printf" || first == "realpath" || first == "readlink") && len(words) > 1:
+		return x.texts(words[len(words)-1], depth)
 	}
 	return []string{Unknown}
+}
+
+// texts is Expand for a word inside another, with its ~ expanded.
+func (x *Words) texts(w shell.Word, depth int) []string {
+	switch {
+	case w.Literal:
+		return []string{x.Tilde(w.Text)}
+	case depth >= MaxNested:
+		return []string{Unknown}
+	}
+	texts := x.nested(w.Text, depth+1)
+	for i := range texts {
+		texts[i] = x.Tilde(texts[i])
+	}
+	return texts
 }
 
 // value returns what a variable may hold.
 func (x *Words) value(name string, depth int) []string {
 	var texts []string
 	for _, v := range x.Values {
-		switch {
-		case v.Name != name || len(texts) > maxTexts:
-		case v.Word.Literal:
-			texts = append(texts, x.Tilde(v.Word.Text))
-		case depth < MaxNested:
-			for _, t := range x.nested(v.Word.Text, depth+1) {
-				texts = append(texts, x.Tilde(t))
-			}
-		default:
-			texts = append(texts, Unknown)
+		if v.Name == name && len(texts) <= maxTexts {
+			texts = append(texts, x.texts(v.Word, depth)...)
 		}
 	}
 	switch {

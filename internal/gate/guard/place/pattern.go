@@ -11,20 +11,17 @@ const (
 	unset   = expand.Unset
 )
 
-// Wildcards are the characters of a path that stand for others.
-const Wildcards = "*?[" + unknown + unset
-
 // overlap reports whether a part of a path can be a name of the table, and
 // whether that is more than an open wildcard.
 func overlap(name, part string) (can, sure bool) {
-	if !strings.ContainsAny(part, Wildcards) {
+	if !strings.ContainsAny(part, expand.Wildcards) {
 		return alike(name, part), true
 	}
-	letters := strings.Trim(part, ".*?[]!^-"+unknown+unset) != ""
+	letters := expand.Sure(part)
 	if strings.Contains(name, "*") {
 		// Two patterns: what is sure of the one has to fit the other.
 		bare := strings.Map(func(r rune) rune {
-			if strings.ContainsRune(Wildcards+"]", r) {
+			if strings.ContainsRune(expand.Wildcards+"]", r) {
 				return -1
 			}
 			return r
@@ -34,7 +31,7 @@ func overlap(name, part string) (can, sure bool) {
 	if name[0] == '.' && (part[0] == '*' || part[0] == '?') {
 		return false, false // these don't stand for a dot in front
 	}
-	return glob(part, name), letters
+	return expand.Glob(part, name), letters
 }
 
 // alike compares with a name in which * stands for any characters.
@@ -58,42 +55,7 @@ func alike(name, part string) bool {
 	return false
 }
 
-// glob compares a plain name with a part of a path in which *, ? and [...] have
-// their meaning. What is in brackets may be anything.
-func glob(part, name string) bool {
-	for part != "" {
-		switch c := part[0]; c {
-		case '*', unknown[0], unset[0]:
-			rest := strings.TrimLeft(part, "*"+unknown+unset)
-			if rest == "" {
-				return true
-			}
-			for i := range len(name) + 1 {
-				if glob(rest, name[i:]) {
-					return true
-				}
-			}
-			return false
-		case '[':
-			if end := strings.IndexByte(part[1:], ']'); end >= 0 {
-				if name == "" {
-					return false
-				}
-				part, name = part[end+2:], name[1:]
-				continue
-			}
-			fallthrough
-		default:
-			if name == "" || c != '?' && c != name[0] {
-				return false
-			}
-			part, name = part[1:], name[1:]
-		}
-	}
-	return name == ""
-}
-
-// overlaps reports whether a path with Wildcards can lead into a folder.
+// overlaps reports whether a path with expand.Wildcards can lead into a folder.
 func overlaps(dir []string, name string) bool {
 	parts := strings.Split(name, "/")
 	if len(parts) < len(dir) {
@@ -109,5 +71,5 @@ func overlaps(dir []string, name string) bool {
 
 // Open reports whether a part of a path stands for all that is in a folder.
 func Open(part string) bool {
-	return strings.ContainsAny(part, Wildcards) && strings.Trim(part, ".*?[]!^"+unknown+unset) == "" && strings.ContainsAny(part, "*?[")
+	return strings.ContainsAny(part, expand.Wildcards) && strings.Trim(part, ".*?[]!^"+unknown+unset) == "" && strings.ContainsAny(part, "*?[")
 }

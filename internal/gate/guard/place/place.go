@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/gate/guard/expand"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -59,7 +60,8 @@ const MaxHead = 64 << 10
 // entry is one name of a row.
 type entry struct {
 	*row
-	parts []string // in lower case, but where rooted
+	parts      []string // in lower case
+	head, tail string   // of the first part, around its *
 }
 
 // names is the index of the table: by the first part, where that is plain.
@@ -73,13 +75,15 @@ var index = sync.OnceValue(func() *names {
 	n := &names{plain: map[string][]entry{}}
 	for i := range rows {
 		for _, name := range strings.Fields(rows[i].files) {
-			e := entry{&rows[i], strings.Split(strings.ToLower(name), "/")}
-			n.all = append(n.all, e)
-			if first := e.parts[0]; strings.Contains(first, "*") {
+			e := entry{row: &rows[i], parts: strings.Split(strings.ToLower(name), "/")}
+			first := e.parts[0]
+			if open := strings.IndexByte(first, '*'); open >= 0 {
+				e.head, e.tail = first[:open], first[strings.LastIndexByte(first, '*')+1:]
 				n.loose = append(n.loose, e)
 			} else {
 				n.plain[first] = append(n.plain[first], e)
 			}
+			n.all = append(n.all, e)
 		}
 	}
 	return n
@@ -102,12 +106,12 @@ func within(dir, name string) bool {
 }
 
 // Match compares a path with the table. It is absolute and clean, and may hold
-// Wildcards; one that begins with a wildcard may begin anywhere.
+// wildcards; one that begins with a wildcard may begin anywhere.
 func (p *Places) Match(name string, a Act) *wire.Guard {
 	if name == "" {
 		return nil
 	}
-	wild := strings.ContainsAny(name, Wildcards)
+	wild := strings.ContainsAny(name, expand.Wildcards)
 	for _, dir := range p.own {
 		if within(dir, name) || wild && overlaps(strings.Split(dir, "/"), name) {
 			return &wire.Guard{Name: "kx", Reason: "kx's own directories are closed to tools: " + show(name)}
@@ -136,11 +140,16 @@ func (p *Places) Match(name string, a Act) *wire.Guard {
 		}
 		part := strings.ToLower(name[at:end])
 		lists := [2][]entry{n.plain[part], n.loose}
-		if wild && strings.ContainsAny(part, Wildcards) {
+		open := wild && strings.ContainsAny(part, expand.Wildcards)
+		if open {
 			lists = [2][]entry{n.all, nil}
 		}
-		for _, list := range lists {
-			for _, e := range list {
+		for i, list := range lists {
+			for k := range list {
+				e := &list[k]
+				if i == 1 && !(strings.HasPrefix(part, e.head) && strings.HasSuffix(part, e.tail)) {
+					continue
+				}
 				if e.acts&a == 0 || !e.reaches(at, first && name[0] == '/', project, home, free) {
 					continue
 				}
