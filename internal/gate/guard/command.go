@@ -54,19 +54,20 @@ func (g *Guard) command(input json.RawMessage, env *point.Env) Finding {
 		at.Cwd = resolved
 	}
 	l := &line{
-		guard: g, env: &at, found: &f, dirs: []string{""}, at: -1, script: analyze(in.Command),
+		guard: g, env: &at, found: &f, dirs: []string{""}, at: -1,
 		words: &expand.Words{Home: g.home, Cwd: at.Cwd, Workspace: env.Workspace},
 	}
+	l.script = l.analyze(in.Command)
 	f.Hit = l.run(in.Command)
 	return f
 }
 
 // maxLength is how long a command is taken apart; a longer one is searched for
-// names. It takes a hundredth of a second.
+// names.
 const maxLength = 256 << 10
 
-func analyze(text string) shell.Script {
-	if len(text) > maxLength {
+func (l *line) analyze(text string) shell.Script {
+	if len(text) > maxLength || !l.words.Spend(100+len(text)) {
 		return shell.Script{Unknown: "it is too long"}
 	}
 	return shell.AnalyzeLong(text)
@@ -97,6 +98,9 @@ func (l *line) run(src string) *wire.Guard {
 		if hit := l.leaf(&l.script.Leaves[i], at); hit != nil {
 			return hit
 		}
+	}
+	if !l.words.Spend(0) {
+		return intricate()
 	}
 	return nil
 }
@@ -149,6 +153,9 @@ func (l *line) follow() {
 
 // leaf looks at one simple command, in each of the forms that its words may take.
 func (l *line) leaf(leaf *shell.Leaf, at int) *wire.Guard {
+	if !l.words.Spend(1) {
+		return intricate()
+	}
 	dirs := l.below(leaf.Dirs)
 	if dirs == nil {
 		dirs = append(l.moves, "", expand.Unknown)
@@ -159,6 +166,10 @@ func (l *line) leaf(leaf *shell.Leaf, at int) *wire.Guard {
 		}
 	}
 	return nil
+}
+
+func intricate() *wire.Guard {
+	return &wire.Guard{Name: "unknown", Reason: "the command is too intricate to be understood"}
 }
 
 // form looks at one form of a command: the files, then what it does, then the
@@ -189,6 +200,11 @@ func (l *line) form(leaf *shell.Leaf, argv, dirs []string, at int) *wire.Guard {
 	if own := ownProgram(argv); own != nil {
 		program, argv = own[0], own
 	}
+	if deed.Eats(program) {
+		for _, text := range l.fed {
+			l.words.Spend(len(text))
+		}
+	}
 	if d := deed.Denied(program, argv, l.fed); d != nil {
 		return &wire.Guard{Name: d.Name, Reason: program + " " + d.Does}
 	}
@@ -198,7 +214,11 @@ func (l *line) form(leaf *shell.Leaf, argv, dirs []string, at int) *wire.Guard {
 		l.ask(at, "a command hands its output over as a file")
 	}
 	if from := deed.Follows(argv[1:], "call"); program == "kx" && from >= 0 {
-		l.found.Calls = append(l.found.Calls, called(argv[1:], from, at))
+		c := Call{Leaf: at}
+		if !slices.ContainsFunc(leaf.Words, func(w shell.Word) bool { return !w.Literal }) {
+			c = called(argv[1:], from, at)
+		}
+		l.found.Calls = append(l.found.Calls, c)
 	}
 	return l.inner(leaf, program, argv, dirs, at)
 }

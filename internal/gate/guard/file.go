@@ -36,7 +36,7 @@ func isHarmless(name string) bool {
 
 // file looks at a text that names a file of a command.
 func (l *line) file(text string, dirs []string, t place.Touch) *wire.Guard {
-	if text == "" || strings.IndexByte(text, 0) >= 0 {
+	if text == "" || strings.IndexByte(text, 0) >= 0 || !l.words.Spend(100) {
 		return nil
 	}
 	text = l.words.Tilde(text)

@@ -124,7 +124,7 @@ func (l *line) again(argv, dirs []string, at int) *wire.Guard {
 	if l.depth >= expand.MaxNested {
 		return nil
 	}
-	script := analyze(strings.Join(quoted(argv), " "))
+	script := l.analyze(strings.Join(quoted(argv), " "))
 	in := l.nested(script, at, dirs)
 	for i := range script.Leaves {
 		if hit := in.leaf(&script.Leaves[i], at); hit != nil {
@@ -207,7 +207,7 @@ func literals(code string) []string {
 
 // command looks at text that is a command line.
 func (l *line) command(text string, dirs []string, at int) *wire.Guard {
-	script := analyze(text)
+	script := l.analyze(text)
 	if script.Unknown != "" {
 		return nil
 	}
@@ -221,9 +221,8 @@ var writing = []string{
 
 // nested returns a line for code that stands in this one.
 func (l *line) nested(script shell.Script, at int, dirs []string) *line {
-	words := *l.words
 	return &line{
-		guard: l.guard, env: l.env, words: &words, script: script, found: l.found, dirs: dirs, at: at, depth: l.depth + 1, fed: l.fed, far: l.far, dots: l.dots,
+		guard: l.guard, env: l.env, words: l.words, script: script, found: l.found, dirs: dirs, at: at, depth: l.depth + 1, fed: l.fed, far: l.far, dots: l.dots,
 	}
 }
 
@@ -232,7 +231,7 @@ func (l *line) nested(script shell.Script, at int, dirs []string) *line {
 // the names of programs.
 func (l *line) scan(text string, a place.Act, all bool) *wire.Guard {
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`()[]{}<>;|&,=:\x00", r) }) {
-		if all && deed.Knows(base(word)) && len(word) > 2 && base(word) != "git" {
+		if all && deed.Knows(base(word)) && (len(base(word)) > 2 || base(word) == "kx") && base(word) != "git" {
 			return &wire.Guard{Name: "unknown", Reason: "a command that can't be understood names " + base(word)}
 		}
 		if !strings.ContainsAny(word, "./~") {
@@ -246,6 +245,9 @@ func (l *line) scan(text string, a place.Act, all bool) *wire.Guard {
 		word = path.Clean(l.words.Tilde(strings.TrimPrefix(word, "$HOME/")))
 		if word[0] != '/' {
 			word = l.words.Cwd + "/" + word
+		}
+		if !l.words.Spend(100) {
+			return intricate()
 		}
 		hit := l.guard.places.Match(path.Clean(word), a)
 		if hit == nil && l.env.Resolver != nil {

@@ -22,6 +22,8 @@ const (
 	// maxTexts is how many texts a word may come to; what is beyond is not
 	// looked at.
 	maxTexts = 64
+	// maxText is the longest text that is followed: no path is longer.
+	maxText = 8 << 10
 	// MaxNested is how deep variables are followed into each other, and code
 	// into code.
 	MaxNested = 4
@@ -32,6 +34,19 @@ type Words struct {
 	Home, Cwd, Workspace string
 
 	Values []shell.Value // what variables get in it
+
+	spent int
+}
+
+// Effort is how much is done for one script: steps of expansion, and bytes of code
+// that are taken apart. It is a tenth of a second or so.
+const Effort = 1 << 20
+
+// Spend counts effort, and reports whether there is any left. Without, everything
+// is unknown.
+func (x *Words) Spend(n int) bool {
+	x.spent += n
+	return x.spent <= Effort
 }
 
 // Expand returns the texts of a word. What can't be told of them is marked.
@@ -142,7 +157,11 @@ func (x *Words) variables(text string, depth int) []string {
 		var next []string
 		for _, o := range out {
 			for _, t := range texts {
-				if len(next) < maxTexts {
+				switch {
+				case len(next) == maxTexts:
+				case len(o)+len(t) > maxText:
+					next = append(next, Unknown)
+				default:
 					next = append(next, o+t)
 				}
 			}
@@ -178,6 +197,8 @@ func (x *Words) variables(text string, depth int) []string {
 // behind it.
 func (x *Words) dollar(text string, depth int) (texts []string, rest string) {
 	switch {
+	case !x.Spend(20):
+		return []string{Unknown}, ""
 	case text[0] == '`':
 		end := strings.IndexByte(text[1:], '`')
 		if end < 0 {
@@ -245,8 +266,11 @@ func (x *Words) parameter(text string, depth int) []string {
 
 // output returns what a command prints, of the few that are understood.
 func (x *Words) output(command string, depth int) []string {
+	if depth >= MaxNested || !x.Spend(len(command)) {
+		return []string{Unknown}
+	}
 	words, err := shell.Words(command)
-	if err != nil || len(words) == 0 || depth >= MaxNested {
+	if err != nil || len(words) == 0 {
 		return []string{Unknown}
 	}
 	switch first := words[0].Text; {

@@ -66,7 +66,7 @@ var rows = []row{
 	{name: "processes", acts: All, reach: rooted, reason: "what other processes hold is closed to tools", files: `
 		proc/*/mem proc/*/environ proc/*/root proc/*/cwd proc/*/fd proc/*/fdinfo proc/*/map_files proc/*/maps proc/*/pagemap proc/*/auxv
 		proc/*/task/*/mem proc/*/task/*/environ proc/*/task/*/root proc/*/task/*/cwd proc/*/task/*/fd proc/*/task/*/maps
-		proc/kcore dev/mem dev/kmem dev/port`},
+		proc/kcore dev/stdin dev/fd dev/mem dev/kmem dev/port`},
 	{name: "devices", acts: All, reach: rooted, reason: "a disk is not read or written past its file system", files: `
 		dev/sd* dev/hd* dev/vd* dev/xvd* dev/nvme* dev/mmcblk* dev/dm-* dev/md* dev/loop* dev/mapper dev/disk dev/rdisk* dev/disk*`},
 	{name: "system", acts: Change, reach: rooted, reason: "system folders are not changed by tools", files: `
