@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/shell"
 )
 
 // once answers for a path what it said before, as the judge's does for a call.
@@ -52,5 +53,12 @@ func BenchmarkMayRead(b *testing.B) {
 		if !g.MayRead(env.Workspace + "/internal/gate/guard/guard.go") {
 			b.Fatal("not allowed")
 		}
+	}
+}
+
+// The part of it that takes the command apart, which policy pays for, too.
+func BenchmarkAnalyze(b *testing.B) {
+	for b.Loop() {
+		shell.Analyze("git log --oneline main.go | grep -v fix | sort -u | head -20 > build/out && cat sub/a.txt")
 	}
 }

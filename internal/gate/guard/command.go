@@ -33,19 +33,18 @@ type line struct {
 
 // command looks at a call of bash.
 func (g *Guard) command(input json.RawMessage, env *point.Env) Finding {
-	var in struct {
-		Command string `json:"command"`
-		Cwd     string `json:"cwd"`
-	}
+	var in map[string]any // a struct would take COMMAND for command
 	var f Finding
 	if json.Unmarshal(input, &in) != nil {
 		return f // nothing that could be run
 	}
+	command, _ := in["command"].(string)
+	cwd, _ := in["cwd"].(string)
 	at := *env
-	if in.Cwd != "" {
-		at.Cwd = absolute(env, "", in.Cwd)
+	if cwd != "" {
+		at.Cwd = absolute(env, "", cwd)
 		resolved := at.Cwd
-		if where, err := env.Locate(env.Cwd, in.Cwd); err == nil {
+		if where, err := env.Locate(env.Cwd, cwd); err == nil {
 			resolved = where.Resolved
 		}
 		if f.Hit = g.places.Both(at.Cwd, resolved, place.Read); f.Hit != nil {
@@ -57,8 +56,8 @@ func (g *Guard) command(input json.RawMessage, env *point.Env) Finding {
 		guard: g, env: &at, found: &f, dirs: []string{""}, at: -1,
 		words: &expand.Words{Home: g.home, Cwd: at.Cwd, Workspace: env.Workspace},
 	}
-	l.script = l.analyze(in.Command)
-	f.Hit = l.run(in.Command)
+	l.script = l.analyze(command)
+	f.Hit = l.run(command)
 	return f
 }
 

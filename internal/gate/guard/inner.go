@@ -13,20 +13,21 @@ import (
 )
 
 // carriers are programs that run a command in their words, or code in one word.
-// The wrappers that the analysis of the shell knows are not among them.
+// Those with false have words of their own, and only code in one word counts.
 var carriers = map[string]bool{
-	"awk": true, "gawk": true, "mawk": true, "nawk": true, "parallel": true, "watch": true, "flock": true, "script": true, "su": true,
-	"runuser": true, "strace": true, "ltrace": true, "tmux": true, "screen": true, "unshare": true, "nsenter": true, "chroot": true,
-	"systemd-run": true, "ssh": true, "docker": true, "podman": true, "nerdctl": true, "kubectl": true, "oc": true, "lxc": true, "vagrant": true,
-	"eval": true, "trap": true, "alias": true, "bind": true, "at": true, "batch": true, "fc": true, "complete": true, "compgen": true,
-	"find": true, "fd": true, "xargs": true, "sudo": true, "doas": true, "env": true, "exec": true, "timeout": true, "nice": true, "pkexec": true,
-	"bwrap": true, "firejail": true, "proot": true, "fakeroot": true, "dbus-run-session": true, "ssh-agent": true, "entr": true, "make": true,
-	"git": true, "npm": true, "npx": true, "bunx": true, "uv": true, "poetry": true, "pipenv": true, "direnv": true, "mise": true, "asdf": true,
-	"vim": true, "vi": true, "nvim": true, "ex": true, "ed": true, "emacs": true, "gdb": true, "expect": true, "osascript": true, "sed": true,
-	"tar": true, "rsync": true, "chronic": true, "unbuffer": true, "setpriv": true, "taskset": true, "prlimit": true, "chrt": true, "dumb-init": true,
-	"tini": true, "gosu": true, "su-exec": true, "caffeinate": true, "xvfb-run": true, "start-stop-daemon": true, "daemonize": true, "capsh": true,
-	"time": true, "nohup": true, "setsid": true, "stdbuf": true, "ionice": true, "command": true, "builtin": true, "busybox": true, "toybox": true,
-	"coproc": true, "ts": true, "hyperfine": true, "perf": true, "valgrind": true, "cargo": true, "just": true,
+	"parallel": true, "watch": true, "flock": true, "script": true, "su": true, "runuser": true, "strace": true, "ltrace": true, "tmux": true, "screen": true,
+	"unshare": true, "nsenter": true, "chroot": true, "systemd-run": true, "ssh": true, "docker": true, "podman": true, "nerdctl": true, "kubectl": true,
+	"oc": true, "lxc": true, "vagrant": true, "eval": true, "fc": true, "find": true, "fd": true, "xargs": true, "sudo": true, "doas": true, "env": true,
+	"exec": true, "timeout": true, "nice": true, "pkexec": true, "bwrap": true, "firejail": true, "proot": true, "fakeroot": true, "dbus-run-session": true,
+	"ssh-agent": true, "entr": true, "npx": true, "bunx": true, "uv": true, "poetry": true, "pipenv": true, "direnv": true, "mise": true, "asdf": true,
+	"chronic": true, "unbuffer": true, "setpriv": true, "taskset": true, "prlimit": true, "chrt": true, "dumb-init": true, "tini": true, "gosu": true,
+	"su-exec": true, "caffeinate": true, "xvfb-run": true, "start-stop-daemon": true, "daemonize": true, "capsh": true, "time": true, "nohup": true,
+	"setsid": true, "stdbuf": true, "ionice": true, "command": true, "builtin": true, "busybox": true, "toybox": true, "coproc": true, "hyperfine": true,
+	"perf": true, "valgrind": true,
+
+	"awk": false, "gawk": false, "mawk": false, "nawk": false, "sed": false, "trap": false, "alias": false, "bind": false, "complete": false, "compgen": false,
+	"at": false, "batch": false, "git": false, "vim": false, "vi": false, "nvim": false, "ex": false, "ed": false, "emacs": false, "gdb": false,
+	"expect": false, "osascript": false, "tar": false, "rsync": false,
 }
 
 // far are those of them that run it elsewhere, where a system is not this one.
@@ -71,7 +72,8 @@ func (l *line) inner(leaf *shell.Leaf, program string, argv []string, dirs []str
 	if program == "eval" {
 		return l.code(strings.Join(argv[1:], " "), dirs, at)
 	}
-	if !code && !carriers[program] || program == "git" && !runsCode(argv) {
+	words, carries := carriers[program]
+	if !code && !carries || program == "git" && !runsCode(argv) {
 		return nil
 	}
 	was := l.far
@@ -88,7 +90,7 @@ func (l *line) inner(leaf *shell.Leaf, program string, argv []string, dirs []str
 			}
 			continue
 		}
-		if code || leaf.Kind == shell.Transparent || program == "sed" {
+		if !words || leaf.Kind == shell.Transparent {
 			continue
 		}
 		if name := base(a); dangerous(name) {

@@ -42,7 +42,7 @@ var roles = map[string]role{
 // not known.
 var outputs = map[string]bool{
 	"-o": true, "-O": true, "--output": true, "--out": true, "-out": true, "--outfile": true, "--output-file": true, "--target-directory": true,
-	"--directory": true, "--dest": true, "--destination": true, "--log-file": true, "--output-dir": true, "--outdir": true, "--prefix": true,
+	"--dest": true, "--destination": true, "--log-file": true, "--output-dir": true, "--outdir": true,
 }
 
 // use is a word that names a file, and what is done to the file.
@@ -54,7 +54,11 @@ type use struct {
 // touches returns the files of a leaf.
 func touches(leaf *shell.Leaf, program string, argv []string) []use {
 	var out []use
-	add := func(w shell.Word, t place.Touch) { out = append(out, use{w, t}) }
+	add := func(w shell.Word, t place.Touch) {
+		if !elsewhereIs(program, w.Text) {
+			out = append(out, use{w, t})
+		}
+	}
 	switch program {
 	case "find":
 		out, _ := found(leaf, argv)
@@ -136,6 +140,16 @@ func touches(leaf *shell.Leaf, program string, argv []string) []use {
 		}
 	}
 	return out
+}
+
+// elsewhereIs reports whether an operand is a file of another machine.
+func elsewhereIs(program, text string) bool {
+	host, _, ok := strings.Cut(text, ":")
+	switch program {
+	case "scp", "rsync", "sftp":
+		return ok && host != "" && !strings.Contains(host, "/")
+	}
+	return strings.Contains(text, "://") && !strings.HasPrefix(strings.ToLower(text), "file:") && !strings.Contains(host, "/")
 }
 
 // talk reports whether an operand is a sentence and no path.
@@ -250,9 +264,14 @@ func found(leaf *shell.Leaf, argv []string) (out []use, filtered bool) {
 				i++
 			}
 		case "-name", "-iname", "-path", "-wholename", "-ipath", "-iwholename", "-regex":
-			filtered = filtered || !place.Open(value) && argv[i-1] != "!" && argv[i-1] != "-not"
-			names = append(names, use{shell.Word{Text: expand.Unknown + "/" + value, Literal: true}, place.Touch{}})
 			i++
+			if argv[i-2] == "!" || argv[i-2] == "-not" {
+				continue // what is not meant
+			}
+			filtered = filtered || !place.Open(value)
+			names = append(names, use{shell.Word{Text: expand.Unknown + "/" + value, Literal: true}, place.Touch{}})
+		case "-prune":
+			filtered, names = true, names[:max(0, len(names)-1)]
 		default:
 			if len(a) > 1 && a[0] == '-' && !listing[a] {
 				filtered = true

@@ -60,8 +60,8 @@ const MaxHead = 64 << 10
 // entry is one name of a row.
 type entry struct {
 	*row
-	parts      []string // in lower case
-	head, tail string   // of the first part, around its *
+	parts           []string // in lower case
+	head, mid, tail string   // of the first part, around and between its *
 }
 
 // names is the index of the table: by the first part, where that is plain.
@@ -78,7 +78,8 @@ var index = sync.OnceValue(func() *names {
 			e := entry{row: &rows[i], parts: strings.Split(strings.ToLower(name), "/")}
 			first := e.parts[0]
 			if open := strings.IndexByte(first, '*'); open >= 0 {
-				e.head, e.tail = first[:open], first[strings.LastIndexByte(first, '*')+1:]
+				last := strings.LastIndexByte(first, '*')
+				e.head, e.mid, e.tail = first[:open], strings.Trim(first[open:last], "*"), first[last+1:]
 				n.loose = append(n.loose, e)
 			} else {
 				n.plain[first] = append(n.plain[first], e)
@@ -147,7 +148,7 @@ func (p *Places) Match(name string, a Act) *wire.Guard {
 		for i, list := range lists {
 			for k := range list {
 				e := &list[k]
-				if i == 1 && !(strings.HasPrefix(part, e.head) && strings.HasSuffix(part, e.tail)) {
+				if i == 1 && !(strings.HasPrefix(part, e.head) && strings.HasSuffix(part, e.tail) && strings.Contains(part, e.mid)) {
 					continue
 				}
 				if e.acts&a == 0 || !e.reaches(at, first && name[0] == '/', project, home, free) {

@@ -82,7 +82,7 @@ var rows = []row{
 		.config/fish .config/environment.d .config/autostart .config/systemd .config/git .gitconfig .tmux.conf .vimrc .exrc
 		Library/LaunchAgents`},
 	{name: "home", acts: Remove, reach: atHome, reason: "a folder that holds much of a person's is not deleted whole", files: `
-		.config .local .local/share .local/state .cache Desktop Documents Downloads Library Movies Music Pictures Videos`},
+		.config .local .local/share .local/state Desktop Documents Downloads Library Movies Music Pictures Videos`},
 }
 
 // token finds what logs in: a value that is not taken from the environment.
