@@ -2,7 +2,6 @@ package guard
 
 import (
 	"encoding/json"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -75,7 +74,7 @@ func (l *line) analyze(text string) shell.Script {
 // run looks at every leaf.
 func (l *line) run(src string) *wire.Guard {
 	if l.script.Unknown != "" {
-		return l.scan(src, place.All, true)
+		return l.scan(src, place.All, true, true)
 	}
 	l.words.Values = append(l.words.Values, l.script.Values...)
 	l.dots = l.dots || strings.Contains(src, "dotglob")
@@ -86,6 +85,11 @@ func (l *line) run(src string) *wire.Guard {
 		for _, text := range l.words.Expand(v.Word) {
 			if hit := l.pieces(text, []string{""}, place.Touch{Act: place.Read}); hit != nil {
 				return hit
+			}
+			if runsValue(v.Name) {
+				if hit := l.code(text, []string{""}, max(l.at, 0)); hit != nil {
+					return hit
+				}
 			}
 		}
 	}
@@ -104,52 +108,6 @@ func (l *line) run(src string) *wire.Guard {
 	return nil
 }
 
-// feed collects what the line prints, if it has a command that takes its input
-// for code or for the names of files.
-func (l *line) feed() {
-	eats := false
-	for i := range l.script.Leaves {
-		leaf := &l.script.Leaves[i]
-		eats = eats || leaf.RunsInput() || strings.Contains(leaf.Via, "xargs") || leaf.Program() == "read" || deed.Eats(leaf.Program())
-	}
-	if !eats {
-		return
-	}
-	for _, w := range l.script.Input {
-		l.fed = append(l.fed, w.Text)
-	}
-	for i := range l.script.Leaves {
-		switch leaf := &l.script.Leaves[i]; leaf.Program() {
-		case "echo", "printf":
-			argv := leaf.Argv()
-			l.fed = append(l.fed, strings.Join(argv[1:], " "))
-		case "find":
-			if uses, filtered := found(leaf, leaf.Argv()); !filtered {
-				for _, u := range uses {
-					l.fed = append(l.fed, u.word.Text)
-				}
-			}
-		}
-	}
-}
-
-// follow collects the folders that the line may move to.
-func (l *line) follow() {
-	for i := range l.script.Leaves {
-		leaf := &l.script.Leaves[i]
-		if p := leaf.Program(); p != "cd" && p != "pushd" {
-			continue
-		}
-		for _, w := range leaf.Words[1:] {
-			for _, text := range l.words.Expand(w) {
-				if text = l.words.Tilde(text); text != "" && text[0] != '-' && expand.Sure(text) || text == "/" {
-					l.moves = append(l.moves, text)
-				}
-			}
-		}
-	}
-}
-
 // leaf looks at one simple command, in each of the forms that its words may take.
 func (l *line) leaf(leaf *shell.Leaf, at int) *wire.Guard {
 	if !l.words.Spend(1) {
@@ -159,8 +117,9 @@ func (l *line) leaf(leaf *shell.Leaf, at int) *wire.Guard {
 	if dirs == nil {
 		dirs = append(l.moves, "", expand.Unknown)
 	}
-	for _, argv := range l.argv(leaf) {
-		if hit := l.form(leaf, argv, dirs, at); hit != nil {
+	forms, split := l.argv(leaf)
+	for i, argv := range forms {
+		if hit := l.form(leaf, argv, split && i == len(forms)-1, dirs, at); hit != nil {
 			return hit
 		}
 	}
@@ -173,13 +132,13 @@ func intricate() *wire.Guard {
 
 // form looks at one form of a command: the files, then what it does, then the
 // code in its words.
-func (l *line) form(leaf *shell.Leaf, argv, dirs []string, at int) *wire.Guard {
+func (l *line) form(leaf *shell.Leaf, argv []string, split bool, dirs []string, at int) *wire.Guard {
 	program := ""
 	if len(argv) > 0 {
 		program = path.Base(argv[0])
 	}
-	if program != "" && !leaf.Words[0].Literal {
-		// What the shell could not describe, it can with the name of the command.
+	if program != "" && (!leaf.Words[0].Literal || split) {
+		// What the shell could not describe, it can with the words as they become.
 		for _, name := range become(argv[0]) {
 			if hit := l.again(append([]string{name}, argv[1:]...), dirs, at); hit != nil {
 				return hit
@@ -222,25 +181,6 @@ func (l *line) form(leaf *shell.Leaf, argv, dirs []string, at int) *wire.Guard {
 	return l.inner(leaf, program, argv, dirs, at)
 }
 
-// become returns the names that a computed name of a program may come to: itself
-// if it is known, else those of the tables that it can be.
-func become(name string) []string {
-	if !strings.ContainsAny(name, expand.Wildcards) {
-		return []string{name}
-	}
-	name = base(name)
-	if !expand.Sure(name) {
-		return nil
-	}
-	var out []string
-	for _, known := range append(deed.Programs(), slices.Collect(maps.Keys(roles))...) {
-		if expand.Glob(name, known) {
-			out = append(out, known)
-		}
-	}
-	return out
-}
-
 // below returns the folders of a leaf, seen from where the call starts.
 func (l *line) below(dirs []string) []string {
 	if dirs == nil || len(l.dirs) == 1 && l.dirs[0] == "" {
@@ -251,41 +191,6 @@ func (l *line) below(dirs []string) []string {
 		for _, from := range l.dirs {
 			out = append(out, shell.Join(from, d))
 		}
-	}
-	return out
-}
-
-// maxForms is how many forms of a command are looked at, where variables may have
-// several values.
-const maxForms = 8
-
-// argv returns the words of a leaf, in every form that they may take.
-func (l *line) argv(leaf *shell.Leaf) [][]string {
-	forms := 1
-	words := make([][]string, 0, len(leaf.Words))
-	for _, w := range leaf.Words {
-		for _, texts := range l.words.Fields(w) {
-			if texts = texts[:min(len(texts), maxForms)]; len(texts) == 0 {
-				continue
-			}
-			forms = max(forms, len(texts))
-			words = append(words, texts)
-		}
-	}
-	out := make([][]string, forms)
-	for k := range out {
-		argv := make([]string, 0, len(words))
-		for i, texts := range words {
-			text := texts[min(k, len(texts)-1)]
-			known := strings.ReplaceAll(text, expand.Unset, "")
-			switch {
-			case i == 0 && !leaf.Words[0].Literal:
-				argv = append(argv, strings.Fields(known)...) // $X may be a command with its words
-			case known == text || known != "":
-				argv = append(argv, known)
-			}
-		}
-		out[k] = argv
 	}
 	return out
 }

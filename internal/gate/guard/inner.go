@@ -39,7 +39,7 @@ var far = map[string]bool{
 // inner looks at the code that a leaf carries.
 func (l *line) inner(leaf *shell.Leaf, program string, argv []string, dirs []string, at int) *wire.Guard {
 	code := leaf.Interprets() || program == "eval" || program == "trap"
-	if leaf.RunsInput() || program == "source" || program == "." || program == "read" {
+	if readsCode(leaf) || program == "read" {
 		for _, text := range l.fed {
 			if hit := l.code(text, dirs, at); hit != nil {
 				return hit
@@ -73,6 +73,7 @@ func (l *line) inner(leaf *shell.Leaf, program string, argv []string, dirs []str
 		return l.code(strings.Join(argv[1:], " "), dirs, at)
 	}
 	words, carries := carriers[program]
+	words = words || program == "git" && deed.Follows(argv[1:], "bisect|submodule run|foreach") >= 0
 	if !code && !carries || program == "git" && !runsCode(argv) {
 		return nil
 	}
@@ -151,6 +152,7 @@ func quoted(words []string) []string {
 // code looks at text that is run: as a command line, and as it would name files
 // in any language.
 func (l *line) code(text string, dirs []string, at int) *wire.Guard {
+	text = strings.TrimPrefix(text, "!") // of an alias of git
 	if text == "" || l.depth >= expand.MaxNested {
 		return nil
 	}
@@ -168,7 +170,8 @@ func (l *line) foreign(text string, dirs []string, at int) *wire.Guard {
 			a = place.All
 		}
 	}
-	if hit := l.scan(text, a, false); hit != nil {
+	deletes := slices.ContainsFunc(deleting, func(sign string) bool { return strings.Contains(text, sign) })
+	if hit := l.scan(text, a, false, deletes); hit != nil {
 		return hit
 	}
 	if l.depth >= expand.MaxNested {
@@ -221,6 +224,9 @@ var writing = []string{
 	"'w", "\"w", "'a'", "\"a\"", "write", "unlink", "rename", "remove", "rmtree", "rmSync", "copy", "chmod", "mkdir", "truncate", "symlink", "move", ">", "append",
 }
 
+// deleting are signs that code deletes whole folders.
+var deleting = []string{"rmtree", "rmSync", "rmdirSync", "rm_rf", "rm_r", "remove_tree", "remove_entry", "removedirs", "rimraf", "emptyDir", "RemoveAll", "remove_dir_all", "fs.rm"}
+
 // nested returns a line for code that stands in this one.
 func (l *line) nested(script shell.Script, at int, dirs []string) *line {
 	return &line{
@@ -230,8 +236,8 @@ func (l *line) nested(script shell.Script, at int, dirs []string) *line {
 
 // scan looks at text that is not a command line as far as anybody can tell: at
 // everything in it that may be the name of a file, but system files. all adds
-// the names of programs.
-func (l *line) scan(text string, a place.Act, all bool) *wire.Guard {
+// the names of programs, deletes the folders that are not deleted.
+func (l *line) scan(text string, a place.Act, all, deletes bool) *wire.Guard {
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`()[]{}<>;|&,=:\x00", r) }) {
 		if all && deed.Knows(base(word)) && (len(base(word)) > 2 || base(word) == "kx") && base(word) != "git" {
 			return &wire.Guard{Name: "unknown", Reason: "a command that can't be understood names " + base(word)}
@@ -239,7 +245,7 @@ func (l *line) scan(text string, a place.Act, all bool) *wire.Guard {
 		if !strings.ContainsAny(word, "./~") {
 			continue
 		}
-		if all && strings.ContainsAny(word[:1], "~/$") {
+		if deletes && strings.ContainsAny(word[:1], "~/$") {
 			if hit := l.file(strings.Replace(word, "$HOME", "~", 1), []string{""}, place.Touch{Act: place.Remove, Deep: true}); hit != nil && hit.Name == "mass" {
 				return hit
 			}

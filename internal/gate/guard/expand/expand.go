@@ -217,7 +217,20 @@ func (x *Words) output(command string, depth int) []string {
 			texts = append(texts, path.Dir(t))
 		}
 		return texts
-	case (first == "which" || first == "command" || first == "echo" || first == "printf" || first == "realpath" || first == "readlink") && len(words) > 1:
+	case first == "echo":
+		texts := []string{""}
+		for i, w := range words[1:] {
+			last := x.texts(w, depth)
+			if i > 0 {
+				texts[0] += " "
+			}
+			if len(words) == 2 {
+				return last
+			}
+			texts[0] += last[0]
+		}
+		return texts
+	case (first == "which" || first == "command" || first == "printf" || first == "realpath" || first == "readlink") && len(words) > 1:
 		return x.texts(words[len(words)-1], depth)
 	}
 	return []string{Unknown}
