@@ -83,10 +83,14 @@ var touch = []struct {
 	why    string
 }{
 	{[]string{"os.Getenv", "os.LookupEnv", "os.Environ", "os.ExpandEnv", "syscall.Getenv", "syscall.Environ"},
-		[]string{"internal/base/paths", "internal/base/term", "cmd/"}, "the environment is handed in"},
+		[]string{"internal/base/paths", "internal/base/term", behindWalls, "cmd/"}, "the environment is handed in"},
 	{[]string{"os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "syscall.Exit"},
-		[]string{"cmd/", "internal/cmd/root/gen"}, "only a main function ends the process"},
+		[]string{"cmd/", "internal/cmd/root/gen", behindWalls}, "only a main function ends the process"},
 }
+
+// behindWalls has another main function: it is the first process of a sandbox,
+// before any of kx is initialised.
+const behindWalls = "internal/base/jail"
 
 // noNames are names that say nothing.
 var noNames = []string{"util", "utils", "common", "shared", "helper", "helpers", "manager", "misc", "lib", "types"}
@@ -273,7 +277,7 @@ func TestProcessIsTouchedInItsPlaces(t *testing.T) {
 				}
 			}
 			for _, d := range f.Decls {
-				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && p.rel() != behindWalls {
 					t.Errorf("%s has an init function", filepath.Join(p.rel(), filepath.Base(file)))
 				}
 			}

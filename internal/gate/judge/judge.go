@@ -11,6 +11,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/gate/rules"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/gate/scope"
 	"github.com/kxtools/kx/internal/record/config"
 	"github.com/kxtools/kx/internal/record/state"
@@ -32,8 +33,9 @@ type Options struct {
 	ID        string // of that session, "" for explanations outside of any
 	Caller    string // whose calls they are
 	Now       func() time.Time
-	AnyMode   bool        // explain any mode, even one that would widen
-	Scope     scope.Scope // of the session
+	AnyMode   bool             // explain any mode, even one that would widen
+	Scope     scope.Scope      // of the session
+	Sandbox   *sandbox.Sandbox // knows where /tmp lies; nil for the machine's
 }
 
 // Judge decides calls. It is not changed after Open.
@@ -45,8 +47,10 @@ type Judge struct {
 	Rules     *rules.Rules
 	Trust     trust.Status
 	Scope     scope.Scope
+	Temp      sandbox.Temp // the /tmp of the session's calls
 
-	env *policy.Env
+	home string
+	env  *policy.Env
 }
 
 // Open reads what calls are judged by. It is cheap enough to do again for every
@@ -74,18 +78,29 @@ func Open(o Options) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Judge{Workspace: o.Workspace, Cwd: o.Cwd, Config: cfg, Rules: in, Trust: trusted, Scope: o.Scope}
+	j := &Judge{Workspace: o.Workspace, Cwd: o.Cwd, Config: cfg, Rules: in, Trust: trusted, Scope: o.Scope, home: o.Dirs.Home}
 	if !paths.Inside(o.Workspace, o.Cwd) {
 		j.Cwd = o.Workspace
 	}
 	if j.Mode, err = effectiveMode(cfg, o); err != nil {
 		return nil, err
 	}
+	if o.Sandbox != nil {
+		j.Temp = o.Sandbox.Temp(j.Place(o.ID))
+	}
 	j.env = &policy.Env{
 		Workspace: j.Workspace, Cwd: j.Cwd, Home: o.Dirs.Home,
-		Writable: cfg.Sandbox.Writable, Resolver: Files{},
+		Writable: append(j.Temp.Names(), cfg.Sandbox.Writable...), Outside: j.Temp.Kept, Resolver: Files{j.Temp},
 	}
 	return j, nil
+}
+
+// Place is where the programs of a session run.
+func (j *Judge) Place(session string) sandbox.Place {
+	return sandbox.Place{
+		Session: session, Workspace: j.Workspace,
+		Writable: j.Config.Sandbox.Writable, Sockets: j.Config.Sandbox.Sockets, Hidden: j.Rules.Hidden(j.Workspace, j.home),
+	}
 }
 
 // effectiveMode picks the mode: the one that is asked for, else the session's,
@@ -255,12 +270,26 @@ func sameRule(a, b *wire.Rule) bool {
 	return a.Source == b.Source && a.Decision == b.Decision
 }
 
-// Files is the Resolver of the real file system.
-type Files struct{}
+// Files is the Resolver of the file system, as programs of a session see it.
+type Files struct{ Temp sandbox.Temp }
 
-func (Files) Resolve(path string) (string, error) { return paths.Canonical("/", path) }
+// Resolve follows the links of a path.
+func (f Files) Resolve(path string) (string, error) {
+	if f.Temp.Holds(filepath.Clean(path)) {
+		path = f.Temp.Real(path)
+	}
+	real, err := paths.Canonical("/", path)
+	return f.Temp.Name(real), err
+}
 
-func (Files) Glob(pattern string) ([]string, error) { return filepath.Glob(pattern) }
+// Glob lists what a pattern matches.
+func (f Files) Glob(pattern string) ([]string, error) {
+	found, err := filepath.Glob(f.Temp.Real(pattern))
+	for i, name := range found {
+		found[i] = f.Temp.Name(name)
+	}
+	return found, err
+}
 
 // once is Files, but what it said of a path it says again. One call has it, and
 // that looks at one path after the other.

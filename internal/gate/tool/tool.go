@@ -11,6 +11,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -37,6 +38,14 @@ type Env struct {
 	// a glob, a search) may be opened or named. The path is absolute and
 	// canonical. Tools leave out the others and count them as "skipped".
 	MayRead func(path string) bool
+
+	// Real is where a path of the call lies: /tmp and /var/tmp may be a folder of
+	// the session. Nil where every path is what it says.
+	Real func(path string) string
+
+	// Confine says where a program of the call runs; argv[0] is its path. Nil
+	// where there is nothing but the machine itself.
+	Confine func(argv []string, dir string) (*sandbox.Cell, error)
 }
 
 // Handler runs a call. It returns its output, an error that says why there is

@@ -34,6 +34,7 @@ type Env struct {
 	Cwd       string   // canonical
 	Home      string   // for ~/
 	Writable  []string // folders outside the workspace that count as inside
+	Outside   []string // folders in those that don't
 	Resolver  Resolver // nil: paths are taken as written
 }
 
@@ -95,12 +96,19 @@ func (e *Env) holds(name string) bool {
 	if _, ok := pattern.Below(e.Workspace, name); ok {
 		return true
 	}
-	for _, dir := range e.Writable {
+	return nearest(e.Writable, name) > nearest(e.Outside, name)
+}
+
+// nearest is the length of the longest of the folders that a path lies in, -1 for
+// none.
+func nearest(dirs []string, name string) int {
+	longest := -1
+	for _, dir := range dirs {
 		if _, ok := pattern.Below(dir, name); ok {
-			return true
+			longest = max(longest, len(dir))
 		}
 	}
-	return false
+	return longest
 }
 
 // show returns a path the short way: relative to the workspace if it is inside.

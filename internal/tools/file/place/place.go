@@ -41,14 +41,17 @@ func Open(env *tool.Env, abs string) (*Place, error) {
 		return nil, fail.New("invalid_input", fail.ExitUsage, "the path %q is not absolute and clean", abs)
 	}
 	p := &Place{Abs: abs, Show: show(env, abs)}
-	base := env.Workspace
-	if !Within(base, abs) {
+	base, real := env.Workspace, p.Real(env)
+	switch {
+	case real != abs:
+		base = env.Real(temp)
+	case !Within(base, abs):
 		base = existingFolder(abs)
 		if real, err := filepath.EvalSymlinks(base); err != nil || real != base {
 			return nil, changed(p.Show)
 		}
 	}
-	rel, err := filepath.Rel(base, abs)
+	rel, err := filepath.Rel(base, real)
 	if err != nil {
 		return nil, fail.Failed("unreadable", "%s can't be opened: %s", Name(p.Show), err).Because(err)
 	}
@@ -62,6 +65,18 @@ func Open(env *tool.Env, abs string) (*Place, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// temp is where the private temp of a session begins.
+const temp = "/tmp"
+
+// Real is where the place is for the system: what lies in /tmp may be in a folder
+// of the session.
+func (p *Place) Real(env *tool.Env) string {
+	if env.Real == nil {
+		return p.Abs
+	}
+	return env.Real(p.Abs)
 }
 
 // Close closes the root.
