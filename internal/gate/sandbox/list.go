@@ -77,8 +77,13 @@ var harmless = []string{"/run/nscd", "/var/run/nscd", "/run/systemd/resolve", "/
 func (b *build) masked() []string {
 	var list []string
 	add := func(base string, patterns []string) {
+		pattern := escape.Replace(base)
 		for _, p := range patterns {
-			found, _ := filepath.Glob(filepath.Join(escape(base), p)) // the patterns are ours
+			if !strings.Contains(p, "*") {
+				list = append(list, filepath.Join(base, p)) // passed over where it is not there
+				continue
+			}
+			found, _ := filepath.Glob(filepath.Join(pattern, p)) // the patterns are ours
 			list = append(list, found...)
 		}
 	}
@@ -101,9 +106,7 @@ func (b *build) masked() []string {
 }
 
 // escape writes a path as a pattern that matches it alone.
-func escape(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
+var escape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // maxRC is the longest .npmrc that is looked at; a longer one is taken for one
 // with a token.

@@ -266,14 +266,15 @@ func (b *build) masks() error {
 }
 
 // real makes the masks canonical for Landlock, which knows no names: a mask that
-// is a link is what it leads to.
+// is a link is what it leads to, and what is not there needs none.
 func (b *build) real() error {
-	for i, m := range b.plan.Masked {
-		if r, err := filepath.EvalSymlinks(m); err == nil {
-			b.plan.Masked[i] = r
+	var list []string
+	for _, m := range b.plan.Masked {
+		if r, err := filepath.EvalSymlinks(m); err == nil && !inside(b.place.Sockets, r) {
+			list = append(list, r)
 		}
 	}
-	b.plan.Masked = slices.DeleteFunc(b.plan.Masked, func(m string) bool { return inside(b.place.Sockets, m) })
+	b.plan.Masked = list
 	return nil
 }
 
