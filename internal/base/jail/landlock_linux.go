@@ -36,8 +36,8 @@ var rights = []struct {
 	{2, unix.LANDLOCK_ACCESS_FS_REFER, 0},
 	{3, unix.LANDLOCK_ACCESS_FS_TRUNCATE, 0},
 	{5, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, 0},
-	{6, 0, unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL},
-	{9, resolveUnix, 0},
+	{ABIScopes, 0, unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL},
+	{ABISockets, resolveUnix, 0},
 }
 
 // LandlockABI is the version of Landlock that the kernel has, 0 for none.

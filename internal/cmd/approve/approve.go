@@ -57,7 +57,7 @@ func print(a *app.App, r *wire.Approval) error {
 			about = questions(r)
 		}
 		lines := append(about, [][2]string{
-			{"in", r.Cwd}, {"session", r.Session}, {"caller", r.Caller}, {"why", r.Reason}, {"it says", r.Preview},
+			{"in", r.Cwd}, {"session", r.Session}, {"caller", r.Caller}, {"sandbox", r.Sandbox}, {"why", r.Reason}, {"it says", r.Preview},
 		}...)
 		if r.DecidedBy != nil {
 			by := fmt.Sprintf("pid %d %s %s", r.DecidedBy.PID, r.DecidedBy.Exe, r.DecidedBy.TTY)
