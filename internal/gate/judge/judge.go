@@ -198,8 +198,11 @@ func Raise(d *wire.Decision, reason string) {
 func (j *Judge) Canonical(name string, input json.RawMessage) (json.RawMessage, error) {
 	entry, _ := catalogue.Lookup(name)
 	fields := []string{entry.Path}
-	if name == "bash" {
+	switch name {
+	case "bash":
 		fields = []string{"cwd"}
+	case "apply_patch":
+		return input, j.checkPatch(input)
 	}
 	var in map[string]json.RawMessage
 	if err := json.Unmarshal(input, &in); err != nil {
