@@ -71,7 +71,9 @@ func (w *writer) edit(ctx context.Context, env *tool.Env, input json.RawMessage)
 	out := written(t, after, added, removed)
 	delete(out, "created")
 	out["replacements"] = n
-	out["text"] = out.Text() + "\n" + shorten(diff)
+	if place.MayRead(env, p.Abs) {
+		out["text"] = out.Text() + "\n" + shorten(diff)
+	}
 	return out, nil
 }
 

@@ -211,6 +211,11 @@ func (t *target) keepOwner(f *os.File) error {
 	if ok1 && ok2 && (was.Uid != is.Uid || was.Gid != is.Gid) && f.Chown(int(was.Uid), int(was.Gid)) != nil {
 		t.notes = append(t.notes, "the file has another owner or group now")
 	}
+	return f.Chmod(t.perm())
+}
+
+// perm is the mode that the file gets which takes the place of another.
+func (t *target) perm() fs.FileMode {
 	perm := t.like.Mode().Perm()
 	switch t.exec {
 	case patch.Give:
@@ -218,7 +223,7 @@ func (t *target) keepOwner(f *os.File) error {
 	case patch.Take:
 		perm &^= 0o111
 	}
-	return f.Chmod(perm)
+	return perm
 }
 
 // unchanged refuses to write over what another process has just written.
