@@ -162,6 +162,7 @@ func (d *doc) text() ([]byte, error) {
 				end, stop = !n.cut, n.cut
 			}
 			line := n.text
+			end = end || line == "" // without an end it would be no line
 			if cr = n.cr; cr {
 				line += "\r"
 			}
