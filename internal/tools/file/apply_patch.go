@@ -218,8 +218,10 @@ func (s *changeSet) explain(t *target, err error) error {
 		msg += fmt.Sprintf(" (it fits at lines %s)", strings.ReplaceAll(shown, " ", ", "))
 	}
 	const most = 200 // of a line tell it apart
-	switch mayRead := place.MayRead(s.env, t.Abs); {
-	case m.Near == 0 || m.Want == "" && m.Have == "" && !m.Ended || !mayRead:
+	switch {
+	case m.Near == 0 && m.Want != "":
+		msg += fmt.Sprintf(": nothing is like %.*q", most, m.Want)
+	case m.Want == "" && m.Have == "" && !m.Ended || !place.MayRead(s.env, t.Abs):
 	case m.Ended:
 		msg += fmt.Sprintf(": the patch has %.*q, and the file has ended", most, m.Want)
 	default:

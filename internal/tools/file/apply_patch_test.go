@@ -2,19 +2,24 @@ package file
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/tools/file/place"
+	"github.com/kxtools/kx/pkg/policy"
 	"github.com/kxtools/kx/pkg/policy/patch"
 )
 
@@ -370,4 +375,98 @@ func TestApplyPatchDoesWhatGitDoes(t *testing.T) {
 			t.Errorf("%q: %s\n%s", argv, d, text)
 		}
 	}
+}
+
+func TestApplyPatchHostileNames(t *testing.T) {
+	w := newWorkspace(t)
+	for _, n := range hostile {
+		var quoted strings.Builder
+		for _, c := range []byte("d/" + n) {
+			fmt.Fprintf(&quoted, `\%03o`, c)
+		}
+		old, new := `"a/`+quoted.String()+`"`, `"b/`+quoted.String()+`"`
+		for i, text := range []string{
+			"--- /dev/null\n+++ " + new + "\n@@ -0,0 +1 @@\n+old\n",
+			"diff --git " + old + " " + new + "\n--- " + old + "\n+++ " + new + "\n@@ -1 +1 @@\n-old\n+new\n",
+			"*** Begin Patch\n*** Update File: d/" + n + "\n-new\n+newer\n*** End Patch\n",
+			"--- " + old + "\n+++ /dev/null\n@@ -1 +0,0 @@\n-newer\n",
+		} {
+			spoken := !strings.Contains(n, "\n") && strings.TrimSpace("d/"+n) == "d/"+n
+			if i == 2 && !spoken && utf8.ValidString(n) { // an envelope has no words for it
+				w.put("d/"+n, "newer\n", 0o644)
+				continue
+			}
+			out, err := w.call("apply_patch", map[string]any{"patch": text})
+			if strings.HasPrefix(n, "\xff") {
+				if i != 2 && (err == nil || err.Code != "invalid_input") || err != nil && strings.Contains(err.Msg, "\xff") {
+					t.Errorf("%q: %v", n, err)
+				}
+				continue
+			}
+			if err != nil || !slices.Equal(out["paths"].([]string), []string{"d/" + n}) {
+				t.Errorf("%d %q: %v %v", i, n, out["paths"], err)
+				continue
+			}
+			if name := strings.Split(out.Text(), " (")[0]; strings.ContainsAny(name, "\n\x1b\u202e\u200b") {
+				t.Errorf("%q is shown as it is: %q", n, name)
+			}
+		}
+	}
+	if left := w.tree(); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// Whatever the patch is, nothing changes but what it names, and what fails changes
+// nothing.
+func FuzzApplyPatch(f *testing.F) {
+	f.Add(everything)
+	f.Add("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n--- a/d.txt\n+++ /dev/null\n")
+	f.Add("diff --git a/c.txt b/x/y\nrename from c.txt\nrename to x/y\n")
+	f.Add("*** Begin Patch\n*** Delete File: ../out\n*** Add File: /tmp/x/../../out\n+x\n*** End Patch")
+	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) || text == "" {
+			return
+		}
+		root := everythingIn(t)
+		w := &workspace{t, root.path("ws"), root.reg}
+		for name := range root.tree() {
+			root.must(os.MkdirAll(w.dir, 0o755))
+			root.must(os.Rename(root.path(name), w.path(name)))
+		}
+		root.put("out", "outside\n", 0o644)
+		env := policy.Env{Workspace: w.dir, Cwd: w.dir, Resolver: judge.Files{}}
+		to := toolEnv(w)
+		to.Judged = map[string]string{}
+		named := map[string]bool{}
+		names, _ := patch.Names(text)
+		for _, n := range names {
+			where, err := env.Locate(w.dir, n)
+			if err != nil || !env.Inside(where) {
+				return // the gate says no
+			}
+			to.Judged[n] = where.Resolved
+			for rel, _ := filepath.Rel(w.dir, where.Resolved); rel != "."; rel = filepath.Dir(rel) {
+				named[rel] = true
+			}
+		}
+		before := w.tree()
+		input, err := json.Marshal(patchInput{text})
+		w.must(err)
+		_, err = w.reg.Get("apply_patch").Run(context.Background(), to, input)
+		after := w.tree()
+		if err != nil && !cmp.Equal(before, after) {
+			t.Fatalf("%v, but: %s", err, cmp.Diff(before, after))
+		}
+		for _, side := range []map[string]string{before, after} {
+			for name := range side {
+				if before[name] != after[name] && !named[name] {
+					t.Fatalf("%q is not named, and changed: %q, %q", name, before[name], after[name])
+				}
+			}
+		}
+		if root.get("out") != "outside\n" {
+			t.Fatal("something outside was changed")
+		}
+	})
 }

@@ -20,12 +20,12 @@ import (
 
 // workspace is a folder with tools that work on it.
 type workspace struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 	reg *tool.Registry
 }
 
-func newWorkspace(t *testing.T) *workspace {
+func newWorkspace(t testing.TB) *workspace {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -127,4 +127,5 @@ func (w *workspace) clean() {
 // hostile are file names that must not confuse anything.
 var hostile = []string{
 	"new\nline", "esc\x1b[31m", "-rf", "--help", "a b'\"$x`", "\xff\xfe", "\u202egnp.exe", strings.Repeat("n", 255), ".hidden", "*[?]{a,b}", "\\",
+	"*** End Patch", "@@ -1 +1 @@", "trailing ", " leading", "dots...", ".GIT", "tab\there", "\u200bx", "\\n", "~",
 }

@@ -25,7 +25,7 @@ type Mismatch struct {
 	Why    string // without the text of the file
 	Places []int  // the lines of the file where it would fit, if they are several
 	Near   int    // the line of the file where the nearest place differs, 0 if none is near
-	Want   string // that line, as the patch has it
+	Want   string // that line, as the patch has it; where none is near, its first one
 	Have   string // and as it is
 	Ended  bool   // the file ends before that line
 }

@@ -104,8 +104,8 @@ func TestMismatch(t *testing.T) {
 		near                                 int
 		places                               int
 	}{
-		{"nowhere", "a\nb\n", envelope("@@\n-x\n+y\n"), "hunk 1 (line 3 of the patch): its lines are not in the file", "", "", 0, 0},
-		{"the second", "a\nb\n", envelope("@@\n-a\n+A\n@@\n-x\n+y\n"), "hunk 2 (line 6 of the patch): its lines", "", "", 0, 0},
+		{"nowhere", "a\nb\n", envelope("@@\n-x\n+y\n"), "hunk 1 (line 3 of the patch): its lines are not in the file", "x", "", 0, 0},
+		{"the second", "a\nb\n", envelope("@@\n-a\n+A\n@@\n-x\n+y\n"), "hunk 2 (line 6 of the patch): its lines", "x", "", 0, 0},
 		{"nearly", "a\nb\nc\nd\n", envelope("@@\n a\n b\n-x\n+y\n"), "the nearest place starts at line 1 and differs at line 3", "x", "c", 3, 0},
 		{"behind the end", "a\nb\n", envelope("@@\n a\n b\n-c\n"), "differs at line 3", "c", "", 3, 0},
 		{"twice", "a\nb\na\n", envelope("@@\n-a\n+b\n"), "fits in several places", "", "", 0, 2},

@@ -260,6 +260,11 @@ func (d *doc) nowhere(h *patch.Hunk) error {
 		}
 	}
 	if best == 0 {
+		for i, p := range old {
+			if m.Want == "" && p != "" {
+				m.Want = d.side(h, h.Blank, '+')[i]
+			}
+		}
 		return m
 	}
 	for i, p := range old {
