@@ -135,6 +135,11 @@ func (s *changeSet) target(f *patch.File, name string, itself bool) (*target, er
 	if line, twice := s.sections[abs]; twice {
 		return nil, tool.Invalid("apply_patch", "%s stands in two sections, at lines %d and %d of the patch", place.Name(name), line, f.Line)
 	}
+	for other, line := range s.sections {
+		if place.Within(other, abs) || place.Within(abs, other) {
+			return nil, tool.Invalid("apply_patch", "%s can't be both a file and a folder, as the sections at lines %d and %d of the patch say", place.Name(name), line, f.Line)
+		}
+	}
 	s.sections[abs] = f.Line
 	if itself && isLink(s.env, name) {
 		return nil, fail.Failed("is_link", "%s is a symbolic link, which a patch neither deletes nor moves", place.Name(name))

@@ -166,7 +166,8 @@ func TestApplyPatchRefuses(t *testing.T) {
 		{"a folder", update("folder", "x", "y"), "is_folder", 1, "folder"},
 		{"delete a folder", "*** Delete File: folder\n", "is_folder", 1, "folder"},
 		{"below a file", "*** Add File: c.txt/x\n+x\n", "not_a_folder", 1, "c.txt is not a folder"},
-		{"below a new file", "*** Add File: p\n+x\n*** Add File: p/q\n+x\n", "", 0, "p"},
+		{"below a new file", "*** Add File: p\n+x\n*** Add File: p/q\n+x\n", "invalid_input", 2, "p/q can't be both a file and a folder, as the sections at lines 8 and 10 of the patch say"},
+		{"above a file", "*** Delete File: folder/x\n*** Add File: folder\n+x\n", "invalid_input", 2, "both a file and a folder"},
 		{"delete a link", "*** Delete File: link.txt\n", "invalid_input", 2, "two sections"},
 		{"delete another link", "*** Delete File: link2.txt\n", "is_link", 1, "symbolic link"},
 		{"move a link", "*** Update File: link2.txt\n*** Move to: z\n", "is_link", 1, "symbolic link"},
@@ -204,7 +205,7 @@ func TestApplyPatchRefuses(t *testing.T) {
 			before = w.tree()
 		}
 		_, err := w.call("apply_patch", map[string]any{"patch": text})
-		if err == nil || c.code != "" && (err.Code != c.code || err.Exit != c.exit) || !strings.Contains(err.Msg, c.words) {
+		if err == nil || err.Code != c.code || err.Exit != c.exit || !strings.Contains(err.Msg, c.words) {
 			t.Errorf("%s: %+v, want %s (%d) %s", c.what, err, c.code, c.exit, c.words)
 		}
 		if w.get("a.txt") != "one\ntwo\n" {

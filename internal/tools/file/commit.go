@@ -178,7 +178,7 @@ func (s *changeSet) create(c *change) error {
 	err := t.Root.Link(c.temp, t.Rel) // takes no name that is in use
 	switch {
 	case err == nil:
-		_ = t.Root.Remove(c.temp)
+		// Its first name goes with the others that are not needed.
 	case errors.Is(err, fs.ErrExist):
 		return fail.Conflict("changed_meanwhile", "%s was made by somebody else meanwhile: it was left alone", place.Name(t.Show))
 	default:
@@ -186,7 +186,6 @@ func (s *changeSet) create(c *change) error {
 			return err
 		}
 	}
-	c.temp = ""
 	s.undo = append(s.undo, func() error {
 		if !c.ours() {
 			return fail.Failed("not_written", "%s was changed by somebody else meanwhile", place.Name(t.Show))
