@@ -23,8 +23,6 @@ import (
 )
 
 const (
-	// maxFiles of a patch are open at once.
-	maxFiles = 200
 	// maxPatched is how much the files of a patch may hold together: they are in
 	// memory before the first of them is changed.
 	maxPatched = 4 * place.MaxWhole
@@ -47,9 +45,6 @@ func (w *writer) patch(ctx context.Context, env *tool.Env, input json.RawMessage
 	files, err := patch.Parse(in.Patch)
 	if err != nil {
 		return nil, tool.Invalid("apply_patch", "%s", err)
-	}
-	if len(files) > maxFiles {
-		return nil, fail.Limit("too_many_files", "the patch changes %d files; at most %d go at once", len(files), maxFiles)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

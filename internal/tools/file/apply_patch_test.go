@@ -218,12 +218,6 @@ func TestApplyPatchRefuses(t *testing.T) {
 		}
 		w.clean()
 	}
-	w := newWorkspace(t)
-	var many strings.Builder
-	for i := range maxFiles + 1 {
-		fmt.Fprintf(&many, "*** Add File: f%d\n+x\n", i)
-	}
-	w.fails("too many", "apply_patch", map[string]any{"patch": "*** Begin Patch\n" + many.String() + "*** End Patch"}, "too_many_files", 6, "201 files")
 }
 
 // What stands in a file is told to those only who may read it.

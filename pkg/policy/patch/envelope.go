@@ -74,8 +74,10 @@ func (r *reader) section() error {
 	default:
 		err = r.fail("expected %s, %s or %s", addFile, updateFile, deleteFile)
 	}
-	r.files = append(r.files, f)
-	return err
+	if err != nil {
+		return err
+	}
+	return r.add(&f)
 }
 
 // added reads the lines of a new file.

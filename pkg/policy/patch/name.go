@@ -72,6 +72,9 @@ func gitNames(s string) (old, new string, ok bool) {
 		new, err := oneName(s[i+1:])
 		return s[:i], new, err == nil
 	}
+	if len(s) > 2*maxPath {
+		return "", "", false
+	}
 	found := 0
 	for i := range len(s) {
 		if s[i] != ' ' {

@@ -75,6 +75,15 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d of the patch: %s", e.Line, e.Msg)
 }
 
+const (
+	// maxFiles is how many files one patch may change: each is decided and opened.
+	maxFiles = 200
+	// maxGuess names of a patch that can't be read are enough to hear a deny.
+	maxGuess = 1000
+	// maxPath is as long as a path gets.
+	maxPath = 4096
+)
+
 // reader goes through the lines of a patch.
 type reader struct {
 	lines []string
@@ -95,6 +104,14 @@ func (r *reader) peek(n int) string {
 
 // number is that of the next line, as people count.
 func (r *reader) number() int { return r.skip + r.at + 1 }
+
+// add takes a section that has been read.
+func (r *reader) add(f *File) error {
+	if r.files = append(r.files, *f); len(r.files) > maxFiles {
+		return r.fail("more than %d files are too many for one patch", maxFiles)
+	}
+	return nil
+}
 
 func (r *reader) fail(format string, args ...any) error {
 	return &Error{r.number(), fmt.Sprintf(format, args...)}
@@ -160,6 +177,9 @@ func Names(text string) (names []string, err error) {
 // guess returns what may be meant as the name of a file.
 func guess(text string) (names []string) {
 	for line := range strings.Lines(text) {
+		if len(names) > maxGuess {
+			break
+		}
 		line = strings.TrimSpace(line)
 		for _, head := range []string{"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:",
 			"--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "} {
@@ -195,6 +215,8 @@ func checkName(name string) error {
 	switch {
 	case name == "" || name == devNull:
 		return fmt.Errorf("the name of the file is missing")
+	case len(name) > maxPath:
+		return fmt.Errorf("the name %.80q... is too long", name)
 	case !utf8.ValidString(name):
 		return fmt.Errorf("the name %.80q is not UTF-8, and can't be judged", name)
 	case strings.ContainsRune(name, 0):

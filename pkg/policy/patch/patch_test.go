@@ -113,6 +113,8 @@ func TestParseRefuses(t *testing.T) {
 		{"a hunk without lines", env("*** Update File: a\n@@\n"), "no lines"},
 		{"only empty lines", env("*** Update File: a\n@@\n\n\n"), "no lines"},
 		{"a bare line in a hunk", env("*** Update File: a\n@@\n-x\nyy\n"), "line 5 of the patch: a line of a hunk starts with"},
+		{"too many", env(strings.Repeat("*** Delete File: a\n", maxFiles+1)), "line 203 of the patch: more than 200 files"},
+		{"a long name", env("*** Delete File: " + strings.Repeat("n", maxPath+1) + "\n"), "too long"},
 		{"NUL", env("*** Delete File: a\x00b\n"), "NUL"},
 
 		{"two names", "--- a/f\n+++ b/g\n" + hunk, "names two files"},

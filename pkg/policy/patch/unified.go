@@ -37,7 +37,9 @@ func (r *reader) unified() error {
 			if err = r.names(&f, nil); err == nil {
 				err = r.hunks(&f)
 			}
-			r.files = append(r.files, f)
+			if err == nil {
+				err = r.add(&f)
+			}
 		default:
 			for _, no := range refused {
 				if strings.HasPrefix(line, no.head) {
@@ -161,9 +163,10 @@ func (r *reader) gitEnd(f *File, g *gitHead, created, deleted bool) error {
 	case deleted:
 		f.Op = Delete
 	}
-	err := r.hunks(f)
-	r.files = append(r.files, *f)
-	return err
+	if err := r.hunks(f); err != nil {
+		return err
+	}
+	return r.add(f)
 }
 
 // same reports whether a name is the one of another line, with its prefix or not.
