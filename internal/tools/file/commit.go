@@ -80,7 +80,7 @@ func (s *changeSet) commit() error {
 	return nil
 }
 
-// close ends the call. What was staged and did not come to its end is gone then.
+// close lets go of the folders.
 func (s *changeSet) close() {
 	for _, p := range s.places {
 		p.Close()
