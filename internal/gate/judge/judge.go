@@ -6,6 +6,7 @@ package judge
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
@@ -198,8 +199,11 @@ func Raise(d *wire.Decision, reason string) {
 func (j *Judge) Canonical(name string, input json.RawMessage) (json.RawMessage, error) {
 	entry, _ := catalogue.Lookup(name)
 	fields := []string{entry.Path}
-	if name == "bash" {
+	switch name {
+	case "bash":
 		fields = []string{"cwd"}
+	case "apply_patch":
+		return input, j.checkPatch(input)
 	}
 	var in map[string]json.RawMessage
 	if err := json.Unmarshal(input, &in); err != nil {
@@ -250,9 +254,14 @@ func Action(name string, input json.RawMessage) (json.RawMessage, error) {
 
 // MayRead returns the test that a tool which walks asks for every file. root is
 // what was decided of the call itself: where a person was asked and allowed it,
-// files that would be asked for by the same rule and reason are allowed, too.
+// files that would be asked for by the same rule and reason are allowed, too. A tool
+// that only writes shows a file to whom read_file would show it.
 func (j *Judge) MayRead(name string, root *wire.Decision) func(path string) bool {
 	entry, _ := catalogue.Lookup(name)
+	if !slices.Contains(entry.Effects, catalogue.Read) {
+		name = "read_file"
+		entry, _ = catalogue.Lookup(name)
+	}
 	return func(path string) bool {
 		v, rule, reason := j.Rules.Set.DecidePath(name, catalogue.Read, path, j.env)
 		if v == wire.Ask && root.BaseDecision == wire.Ask && len(root.Points) > 0 && reason == root.Points[0].Reason && sameRule(rule, root.Points[0].Rule) {

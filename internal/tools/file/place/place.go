@@ -3,7 +3,8 @@
 //
 // A path comes from the gate, absolute, canonical and allowed. It is opened
 // through os.Root; a symbolic link in it was not there when it was judged, and
-// is refused. Only regular files are opened, and nothing that blocks.
+// is refused, also one that comes while the call runs. Only regular files are
+// opened, and nothing that blocks.
 //
 // internal/tools/file and its find call it.
 package place
@@ -32,6 +33,8 @@ type Place struct {
 	Rel  string // below Root, "." for Root itself
 	Abs  string
 	Show string // how results name it: relative to the workspace, if it is there
+
+	made []made // folders that were missing
 }
 
 // Open takes a path as the gate judged it: absolute and canonical. A symbolic
@@ -47,9 +50,6 @@ func Open(env *tool.Env, abs string) (*Place, error) {
 		base = env.Real(temp)
 	case !Within(base, abs):
 		base = existingFolder(abs)
-		if real, err := filepath.EvalSymlinks(base); err != nil || real != base {
-			return nil, changed(p.Show)
-		}
 	}
 	rel, err := filepath.Rel(base, real)
 	if err != nil {
@@ -60,6 +60,10 @@ func Open(env *tool.Env, abs string) (*Place, error) {
 		return nil, Explain(err, p.Show)
 	}
 	p.Root, p.Rel = root, rel
+	if !isAt(root, base) {
+		root.Close()
+		return nil, changed(p.Show)
+	}
 	if err := p.checkLinks(); err != nil {
 		root.Close()
 		return nil, err
@@ -80,7 +84,12 @@ func (p *Place) Real(env *tool.Env) string {
 }
 
 // Close closes the root.
-func (p *Place) Close() { p.Root.Close() }
+func (p *Place) Close() {
+	p.Root.Close()
+	for _, m := range p.made {
+		m.root.Close()
+	}
+}
 
 // checkLinks refuses symbolic links on the way to the place and at its end.
 // What does not exist yet is no link.
