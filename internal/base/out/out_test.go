@@ -136,7 +136,7 @@ func (c *counter) Write(b []byte) (int, error) {
 func TestEveryRecordIsOneWrite(t *testing.T) {
 	s, _, _, _ := term.Test()
 	w := &counter{}
-	s.Out = w
+	s.Out = term.To(w)
 	if err := List(New(s, JSONL, false), columns, docs); err != nil || w.writes != len(docs) {
 		t.Errorf("%d writes for %d records, %v", w.writes, len(docs), err)
 	}
@@ -146,7 +146,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 	for _, format := range []Format{JSON, JSONL, Table, MD} {
 		for failAt := 1; failAt <= 2; failAt++ {
 			s, _, _, _ := term.Test()
-			s.Out = &counter{failAt: failAt}
+			s.Out = term.To(&counter{failAt: failAt})
 			err := List(New(s, format, false), columns, docs)
 			one := failAt == 2 && (format == Table || format == MD) // these write once
 			if fail.Exit(err) != fail.ExitFailed && !one {
@@ -154,7 +154,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 			}
 		}
 		s, _, _, _ := term.Test()
-		s.Out = &counter{failAt: 1}
+		s.Out = term.To(&counter{failAt: 1})
 		if err := New(s, format, false).Record(docs[0], func(t *Text) { t.Printf("x") }); fail.Exit(err) != fail.ExitFailed {
 			t.Errorf("a %s record: %v", format, err)
 		}
@@ -165,7 +165,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 	}
 	defer full.Close()
 	s, _, _, _ := term.Test()
-	s.Out = full
+	s.Out = term.To(full)
 	if err := New(s, JSON, false).Record(docs[0], nil); err == nil || !strings.Contains(err.Error(), "no space") {
 		t.Errorf("a full disk: %v", err)
 	}
