@@ -208,6 +208,37 @@ func TestText(t *testing.T) {
 	}
 }
 
+// What is put into a line can't end it, and a block begins no colour.
+func TestSprintf(t *testing.T) {
+	type named string
+	for _, c := range []struct{ want, got string }{
+		{`a\nkx: denied\tx|`, Sprintf("%s|", "a\nkx: denied\tx")},
+		{`a\n|"b\\n"`, Sprintf("%s|%q", named("a\n"), "b\n")},
+		{`a\r|\xff\n`, Sprintf("%v|%s", errors.New("a\r"), []byte("\xff\n"))},
+		{"a\n\tb\\x1b[0m", Sprintf("%s", Block("a\n\tb\x1b[0m"))},
+		{"   x  7 true x", Sprintf("%4s %2d %v %c", "x", 7, true, 'x')},
+		{`[a\n b]`, Sprintf("%v", []string{"a\n", "b"})},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+	painted := (&Text{color: true}).Paint(Red, "a\n\x1b[0m")
+	if got, want := Sprintf("%s", painted), "\x1b[31ma\\n\\x1b[0m\x1b[0m"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRaw(t *testing.T) {
+	for tty, want := range map[bool]string{false: "a\x1b\r\n", true: "a\\x1b\\r\n"} {
+		s, _, out, _ := term.Test()
+		s.OutTTY = tty
+		if err := New(s, Auto, false).Raw([]byte("a\x1b\r\n")); err != nil || out.String() != want {
+			t.Errorf("terminal %v: %q %v, want %q", tty, out, err, want)
+		}
+	}
+}
+
 func TestError(t *testing.T) {
 	e := fail.Denied("rule", "denied\nhint: rm -rf /\x1b").WithHint("kx policy rules")
 	data := `{"type":"error","v":1,"error":{"code":"rule","exit":3,"message":"denied\nhint: rm -rf /\u001b","hint":"kx policy rules"}}` + "\n"

@@ -81,8 +81,8 @@ type answer struct {
 }
 
 // question asks on the slave, waits for the invitation on the master and returns
-// what was shown, and the answer to come.
-func question(t *testing.T, master, slave *os.File) (shown string, done chan answer) {
+// the answer to come.
+func question(t *testing.T, master, slave *os.File) (done chan answer) {
 	t.Helper()
 	s, _, _, _ := Test()
 	s.OpenTTY = func() (io.ReadWriteCloser, error) { return slave, nil }
@@ -91,14 +91,21 @@ func question(t *testing.T, master, slave *os.File) (shown string, done chan ans
 		ok, err := s.Confirm(context.Background(), "Sure?")
 		done <- answer{ok, err}
 	}()
-	for b := make([]byte, 256); !strings.HasSuffix(shown, "Sure? [y/N] "); {
+	reads(t, master, "Sure? [y/N] ")
+	return done
+}
+
+// reads reads from the master until it has shown some text.
+func reads(t *testing.T, master *os.File, until string) {
+	t.Helper()
+	shown := ""
+	for b := make([]byte, 256); !strings.Contains(shown, until); {
 		n, err := master.Read(b)
 		if err != nil {
 			t.Fatalf("%q, %v", shown, err)
 		}
 		shown += string(b[:n])
 	}
-	return shown, done
 }
 
 // What is typed before the question is on the screen does not answer it; what is
@@ -139,10 +146,12 @@ func TestConfirmForgetsTypeAhead(t *testing.T) {
 				}
 			}
 			typed(c.before)
-			if strings.Contains(c.before, "\n") || raw && c.before != "" {
+			if raw && c.before != "" {
 				waitForInput(t, slave)
+			} else { // it is there when it is echoed
+				reads(t, master, strings.ReplaceAll(c.before, "\n", "\r\n"))
 			}
-			_, done := question(t, master, slave)
+			done := question(t, master, slave)
 			typed(c.after)
 			if got := <-done; got.ok != c.want || got.err != nil {
 				t.Errorf("%q before the question, %q after it, raw %v: %+v, want %v", c.before, c.after, raw, got, c.want)
@@ -157,7 +166,7 @@ func TestConfirmWithoutAPersonAnyMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitForInput(t, slave)
-	_, done := question(t, master, slave)
+	done := question(t, master, slave)
 	master.Close()
 	if got := <-done; got.ok || got.err != nil && !errors.Is(got.err, ErrNoTerminal) {
 		t.Errorf("a terminal that has gone: %+v", got)
