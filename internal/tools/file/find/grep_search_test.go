@@ -125,6 +125,7 @@ var sayings = []string{
 	"(?i)foo", "(?i)k", "(?i)ſ", "(?i)[k-s]", "[^a-z]", "[^\\x00-\\x7f]", `\pL`, `\p{Greek}`, `\PL$`, "é", "[é]", "�", "[�]", `\x{fffd}`, `\r`, `a\rb`, `\n`, `a\nb`, `[\n]`, `[^\n]`, `\x00`,
 	`foo$\b`, `(^|x)foo`, `(foo|bar)$`, "(?s).", "(?m)^foo$", `\Afoo`, `foo\z`, "a{0,3}b", "(a?){3}", "()", "(?:)", "a||b", "-", "--", "^-+$", "[[:alpha:]]+", `\Q.*\E`, "[^\x00-\U0010FFFF]", `\x{d800}`, `[\x{d000}-\x{e000}]`,
 	"o.*o", "(f)(o)(o)", "foo.?$", "[a-c]é", "\t", "日", "(?i)İ", "(?i)ß", "x.y", ".{3}", `^\s*$`, `$^`, `$?$^`, `^$^`, `\b^`, `^\bfoo`, `(^|o)$`,
+	"foo|bar|日本", "(?i)KELVIN|LONG S", "(?i)(foo|caf)é?", "bar|x*", "(?i)ſ l|nbsp", "(foo|bar|BOM|nbsp|123|a_b|İi|日|x)", "(?i)fo{2}|é",
 }
 
 // Both engines find the same, whatever the pattern, the bytes and the line ends.
