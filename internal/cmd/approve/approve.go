@@ -83,7 +83,7 @@ func print(a *app.App, r *wire.Approval) error {
 		for _, l := range lines {
 			if l[1] != "" {
 				text := strings.TrimSuffix(l[1], "\n")
-				t.Printf("  %-*s  %s\n", width, l[0], strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", width+4)))
+				t.Printf("  %-*s  %s\n", width, l[0], out.Block(strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", width+4))))
 			}
 		}
 	})
