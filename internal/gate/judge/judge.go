@@ -145,7 +145,7 @@ func effectiveMode(cfg *config.Config, o Options) (string, error) {
 // a symlink in between.
 func (j *Judge) Once() *Judge {
 	c, env := *j, *j.env
-	env.Resolver = &once{seen: map[string]resolved{}}
+	env.Resolver = &once{Files: Files{j.Temp}, seen: map[string]resolved{}}
 	c.env = &env
 	return &c
 }

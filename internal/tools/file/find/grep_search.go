@@ -59,7 +59,7 @@ type query struct {
 	re      *regexp.Regexp
 	tree    *syntax.Regexp
 	dir     *os.Root
-	abs     string     // dir's path
+	abs     string     // dir's path for the system
 	show    string     // how results name dir
 	file    *candidate // the only one
 	results int
@@ -149,13 +149,13 @@ func (q *query) open(p *place.Place) error {
 		return err
 	}
 	folder := p.Rel
-	q.abs, q.show = p.Abs, p.Show
+	q.abs, q.show = p.Real, p.Show
 	if !st.IsDir() {
 		if err := p.CheckRegular(st); err != nil {
 			return err
 		}
 		q.file = &candidate{path.Base(p.Rel), st}
-		folder, q.abs, q.show = path.Dir(p.Rel), path.Dir(p.Abs), path.Dir(p.Show)
+		folder, q.abs, q.show = path.Dir(p.Rel), path.Dir(p.Real), path.Dir(p.Show)
 	}
 	if q.dir, err = p.Root.OpenRoot(folder); err != nil {
 		return place.Explain(err, p.Show)

@@ -46,6 +46,7 @@ type walk struct {
 	want   func(string) bool // whether the file of that name is looked for
 	take   func(candidate)
 	abs    string          // the folder
+	real   string          // for the system
 	files  opener          // below it
 	folder map[string]bool // whether a folder may be entered
 	todo   []string        // paths to look at, the first one last
@@ -61,7 +62,7 @@ func (s *search) walk(ctx context.Context, env *tool.Env, p *place.Place, dir *o
 		return nil, fail.New("invalid_input", fail.ExitUsage, "%s: git's own files are not searched", place.Name(p.Show))
 	}
 	w := &walk{
-		ctx: ctx, env: env, git: s.program(env, "git"), want: want, take: take, abs: p.Abs,
+		ctx: ctx, env: env, git: s.program(env, "git"), want: want, take: take, abs: p.Abs, real: p.Real,
 		files: opener{root: dir}, folder: map[string]bool{".": true},
 	}
 	defer w.files.close()
@@ -174,7 +175,7 @@ func (w *walk) gitFiles(rel string) ([]string, bool) {
 	}
 	cmd := exec.CommandContext(w.ctx, w.git, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
 		"ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	cmd.Dir = path.Join(w.abs, rel)
+	cmd.Dir = path.Join(w.real, rel)
 	cmd.Env = gitEnv
 	cmd.WaitDelay = time.Second // what git may have started does not hold us up
 	out, err := cmd.Output()

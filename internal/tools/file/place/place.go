@@ -32,6 +32,7 @@ type Place struct {
 	Root *os.Root
 	Rel  string // below Root, "." for Root itself
 	Abs  string
+	Real string // Abs for the system: what lies in /tmp may be in a folder of the session
 	Show string // how results name it: relative to the workspace, if it is there
 
 	made []made // folders that were missing
@@ -43,15 +44,18 @@ func Open(env *tool.Env, abs string) (*Place, error) {
 	if !filepath.IsAbs(abs) || filepath.Clean(abs) != abs || strings.ContainsRune(abs, 0) {
 		return nil, fail.New("invalid_input", fail.ExitUsage, "the path %q is not absolute and clean", abs)
 	}
-	p := &Place{Abs: abs, Show: show(env, abs)}
-	base, real := env.Workspace, p.Real(env)
+	p := &Place{Abs: abs, Real: abs, Show: show(env, abs)}
+	if env.Real != nil {
+		p.Real = env.Real(abs)
+	}
+	base := env.Workspace
 	switch {
-	case real != abs:
+	case p.Real != abs:
 		base = env.Real(temp)
 	case !Within(base, abs):
 		base = existingFolder(abs)
 	}
-	rel, err := filepath.Rel(base, real)
+	rel, err := filepath.Rel(base, p.Real)
 	if err != nil {
 		return nil, fail.Failed("unreadable", "%s can't be opened: %s", Name(p.Show), err).Because(err)
 	}
@@ -73,15 +77,6 @@ func Open(env *tool.Env, abs string) (*Place, error) {
 
 // temp is where the private temp of a session begins.
 const temp = "/tmp"
-
-// Real is where the place is for the system: what lies in /tmp may be in a folder
-// of the session.
-func (p *Place) Real(env *tool.Env) string {
-	if env.Real == nil {
-		return p.Abs
-	}
-	return env.Real(p.Abs)
-}
 
 // Close closes the root.
 func (p *Place) Close() {
