@@ -17,8 +17,10 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/failpoint"
+	"github.com/kxtools/kx/internal/base/jail"
 	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/gate/limit"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/internal/record/audit"
@@ -48,6 +50,9 @@ type Gate struct {
 	Session string
 	Caller  string
 	Home    string
+
+	// Sandbox walls in the programs that tools start; nil for no walls.
+	Sandbox *sandbox.Sandbox
 
 	// Reload reads afresh what calls are judged by. It is called for every
 	// batch.
@@ -107,6 +112,7 @@ type run struct {
 	action   json.RawMessage   // the input as it is hashed
 	digests  map[string]string // of the files that it is about
 	hash     string
+	profile  sandbox.Profile // of the programs that it starts
 	approval *wire.Approval
 }
 
@@ -203,8 +209,8 @@ func (r *run) resolve() error {
 	return err
 }
 
-// noSandbox is why a command needs a person: nothing but the rules holds it.
-const noSandbox = "commands run without a sandbox on this machine"
+// NoSandbox is why a command needs a person: nothing but the rules holds it.
+const NoSandbox = "commands run without a full sandbox on this machine"
 
 // decide judges the call: its paths as they are written and as they lead, of
 // which the latter are what the tool gets.
@@ -227,11 +233,8 @@ func (r *run) decide() error {
 	d.ID, d.HookPolicy = r.call.ID, hooksNone
 	r.decision = d
 	if r.call.Tool == "bash" {
-		if err := r.limit.Profile("bash", "network_enabled"); err != nil {
+		if err := r.confine(); err != nil {
 			return err
-		}
-		if !r.judge.Config.Experimental.UnsandboxedBash {
-			judge.Raise(d, noSandbox)
 		}
 	}
 	if d.Decision == wire.Ask || r.call.ApprovalID != "" {
@@ -240,6 +243,46 @@ func (r *run) decide() error {
 	a := r.request()
 	r.hash, err = approval.ActionHash(&a)
 	return err
+}
+
+// confine picks the walls of a command. Only a rule of the user's takes them away,
+// one for each program of the line; where there are none, a person is asked.
+func (r *run) confine() error {
+	c := r.judge.Config
+	if r.profile = sandbox.Default.Under(c.Limits.MaxSandbox); OnHost(r.decision) {
+		r.profile = sandbox.Host
+		if !c.IsSet("limits.max_sandbox") {
+			return nil
+		}
+		return r.limit.Profile("bash", r.profile.Name)
+	}
+	if !r.walled() && !c.Experimental.UnsandboxedBash {
+		judge.Raise(r.decision, NoSandbox)
+	}
+	return nil
+}
+
+// walled reports whether there are full walls on this machine.
+func (r *run) walled() bool {
+	return r.gate.Sandbox != nil && r.gate.Sandbox.Walls().Kind == jail.Full
+}
+
+// OnHost reports whether the rules that decide every program of a command line
+// let it run without walls.
+func OnHost(d *wire.Decision) bool {
+	programs := 0
+	for _, leaf := range d.Leaves {
+		for _, p := range leaf.Points {
+			if p.Effect != catalogue.Exec {
+				continue
+			}
+			if p.Rule == nil || p.Rule.Sandbox != sandbox.Host.Name {
+				return false
+			}
+			programs++
+		}
+	}
+	return programs > 0
 }
 
 // hooksNone is the hook_policy of a call where no hook is configured.
@@ -341,6 +384,24 @@ func (r *run) outcome(status wire.Status, bytes int, took time.Duration) error {
 	return err
 }
 
+// wallIn gives the tool the private temp of the session, and walls for what it
+// starts.
+func (r *run) wallIn(env *tool.Env) error {
+	sb := r.gate.Sandbox
+	if sb == nil {
+		return nil
+	}
+	at := r.judge.Place(r.gate.Session)
+	if temp := r.judge.Temp; temp.Dir != "" {
+		if _, err := sb.Scratch.Temp(r.gate.Session); err != nil {
+			return err
+		}
+		env.Real = temp.Real
+	}
+	env.Confine = func(argv []string, dir string) (*sandbox.Cell, error) { return sb.Confine(at, r.profile, argv, dir) }
+	return nil
+}
+
 // invoke runs the tool's handler within its time.
 func (r *run) invoke(ctx context.Context) (res *wire.Result) {
 	ctx, cancel := context.WithTimeout(ctx, r.limit.Timeout(r.tool.Timeout))
@@ -352,7 +413,11 @@ func (r *run) invoke(ctx context.Context) (res *wire.Result) {
 	}()
 	env := &tool.Env{
 		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Home: r.gate.Home,
+		Judged:  r.judge.Judged(r.call.Tool, r.call.Input),
 		MayRead: r.Batch.judge.MayRead(r.call.Tool, r.decision),
+	}
+	if err := r.wallIn(env); err != nil {
+		return failed(err)
 	}
 	out, err := r.tool.Run(ctx, env, r.input)
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/kxtools/kx/internal/record/config"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -111,12 +112,12 @@ func TestBash(t *testing.T) {
 		w.opts.Mode = tt.mode
 		r := call()
 		w.wants(r, tt.status, Exit(r), 0)
-		if d := r.Decision; !d.Mandatory || d.BaseDecision != wire.Ask || d.ModeEffect != tt.effect || d.Reason != noSandbox {
+		if d := r.Decision; !d.Mandatory || d.BaseDecision != wire.Ask || d.ModeEffect != tt.effect || d.Reason != NoSandbox {
 			t.Errorf("%s: %+v", tt.mode, d)
 		}
 	}
 	list, _ := w.Approvals.List("")
-	if len(list) != 1 || !list[0].Mandatory || list[0].Reason != noSandbox {
+	if len(list) != 1 || !list[0].Mandatory || list[0].Reason != NoSandbox {
 		t.Errorf("requests %+v", list)
 	}
 
@@ -124,25 +125,32 @@ func TestBash(t *testing.T) {
 	w.config("[experimental]\nunsandboxed_bash = true\n")
 	w.wants(call(), wire.StatusOK, 0, 1)
 
-	w.config("[experimental]\nunsandboxed_bash = true\n[limits]\nmax_sandbox = \"workspace_write\"\n")
-	r := call()
-	w.wants(r, wire.StatusLimit, 6, 1)
-	if got, _ := json.Marshal(r.Output); string(got) != `{"actual_profile":"network_enabled","error":"quota_exceeded","limit_profile":"workspace_write","quota":"sandbox",`+
-		`"text":"bash needs the sandbox profile network_enabled, the limit max_sandbox is workspace_write","tool":"bash"}` {
-		t.Errorf("output %s", got)
-	}
-	for _, profile := range []string{"network_enabled", "host"} {
+	// A narrower profile is taken; one that a rule asks for and may not have is a limit.
+	for _, profile := range config.Profiles {
 		before := w.ran.Load()
 		w.config("[experimental]\nunsandboxed_bash = true\n[limits]\nmax_sandbox = \"" + profile + "\"\n")
 		w.wants(call(), wire.StatusOK, 0, before+1)
+	}
+	w.config("[limits]\nmax_sandbox = \"network_enabled\"\n")
+	w.policy("[[rule]]\ntool = \"bash\"\ndecision = \"allow\"\nsandbox = \"host\"\n")
+	before := w.ran.Load()
+	r := call()
+	w.wants(r, wire.StatusLimit, 6, before)
+	if got, _ := json.Marshal(r.Output); string(got) != `{"actual_profile":"host","error":"quota_exceeded","limit_profile":"network_enabled","quota":"sandbox",`+
+		`"text":"bash needs the sandbox profile host, the limit max_sandbox is network_enabled","tool":"bash"}` {
+		t.Errorf("output %s", got)
+	}
+	for i, text := range []string{"[limits]\nmax_sandbox = \"host\"\n", ""} {
+		w.config(text)
+		w.wants(call(), wire.StatusOK, 0, before+1+int64(i))
 	}
 
 	// A deny stays a deny, and an ask that was mandatory already says why.
 	w.config("")
 	w.policy("[[rule]]\ntool = \"bash\"\ncommand = \"ls\"\ndecision = \"deny\"\n")
-	w.wants(call(), wire.StatusDenied, 3, 3)
+	w.wants(call(), wire.StatusDenied, 3, before+2)
 	r = w.call("bash", `{"command":"$(echo ls)"}`)
-	if r.Status != wire.StatusPending || !r.Decision.Mandatory || r.Decision.Reason == noSandbox {
+	if r.Status != wire.StatusPending || !r.Decision.Mandatory || r.Decision.Reason == NoSandbox {
 		t.Errorf("%+v", r.Decision)
 	}
 }

@@ -67,7 +67,7 @@ func compile(from *Rule) (*rule, error) {
 	switch {
 	case r.Sandbox != "" && r.Sandbox != "host":
 		return bad("sandbox", "sandbox = %q: expected host", r.Sandbox)
-	case r.Sandbox != "" && r.Scope != User:
+	case r.Sandbox != "" && r.Scope != User && r.Origin != Approval:
 		return bad("sandbox", "sandbox = %q: only the user's own policy.toml may open the sandbox", r.Sandbox)
 	}
 	var err error

@@ -29,3 +29,12 @@ func Env(pass []string, getenv func(string) string) []string {
 	}
 	return env
 }
+
+// With returns env with some variables set to other values.
+func With(env, set []string) []string {
+	list := slices.DeleteFunc(slices.Clone(env), func(old string) bool {
+		name, _, _ := strings.Cut(old, "=")
+		return slices.ContainsFunc(set, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+	})
+	return append(list, set...)
+}

@@ -25,6 +25,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/kxtools/kx/internal/base/jail"
 )
 
 const (
@@ -50,6 +52,10 @@ type Spec struct {
 	Env    []string // the whole environment, see Env
 	Stdin  []byte   // nil is /dev/null
 	OutCap int      // bytes kept of each stream, half from its start, half from its end
+
+	// Jail has the walls around the command, whose program and folder it names;
+	// nil for none.
+	Jail *jail.Plan
 }
 
 // Result is how a command ended. Where a stream was longer than Spec.OutCap, a
@@ -73,6 +79,12 @@ var turn = make(chan struct{}, 1)
 // or is the error of ctx where that ended it (the Result is filled then too).
 // A command that exits with another status than 0 is no error.
 func Run(ctx context.Context, s Spec) (Result, error) {
+	if s.OutCap <= 0 {
+		s.OutCap = defaultOutCap
+	}
+	if s.Jail != nil && s.Jail.Kind == jail.Full {
+		return runJailed(ctx, s)
+	}
 	select {
 	case turn <- struct{}{}:
 		defer func() { <-turn }()
@@ -85,31 +97,60 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	if err := adopt(); err != nil {
 		return Result{}, fmt.Errorf("prepare to run a command: %w", err)
 	}
-	if s.OutCap <= 0 {
-		s.OutCap = defaultOutCap
-	}
-	began := time.Now()
-	cmd := &exec.Cmd{
-		Path: s.Argv[0], Args: s.Argv, Dir: s.Dir,
-		Env:         append([]string{}, s.Env...), // never nil, which would be ours
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
-	}
-	p, err := connect(cmd, s)
+	c, err := start(s)
 	if err != nil {
-		return Result{}, fmt.Errorf("open pipes: %w", err)
-	}
-	err = cmd.Start()
-	p.started()
-	if err != nil {
-		p.close()
 		return Result{}, err
 	}
-	st, left, err := await(ctx, cmd)
+	st, left, err := await(ctx, c.cmd)
 	res := Result{Left: left, TimedOut: errors.Is(err, context.DeadlineExceeded)}
 	res.ExitCode, res.Signal = status(st)
-	p.finish(&res)
-	res.Duration = time.Since(began)
+	if c.cell != nil {
+		if r, ok := c.cell.Report(); ok && err == nil {
+			err = r.Err() // with a report the command did not run
+		}
+	}
+	c.finish(&res)
 	return res, err
+}
+
+// command is a command that runs.
+type command struct {
+	cmd   *exec.Cmd
+	pipes *pipes
+	cell  *jail.Cell // nil without walls
+	began time.Time
+}
+
+func start(s Spec) (*command, error) {
+	c := &command{began: time.Now()}
+	c.cmd = &exec.Cmd{Env: append([]string{}, s.Env...)} // never nil, which would be ours
+	var err error
+	if c.pipes, err = connect(c.cmd, s); err != nil {
+		return nil, fmt.Errorf("open pipes: %w", err)
+	}
+	if s.Jail != nil {
+		c.cell, err = jail.Prepare(c.cmd, s.Jail)
+	} else {
+		c.cmd.Path, c.cmd.Args, c.cmd.Dir = s.Argv[0], s.Argv, s.Dir
+		c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	}
+	if err == nil {
+		err = c.cmd.Start()
+	}
+	c.pipes.started()
+	if c.cell != nil {
+		c.cell.Started(err)
+	}
+	if err != nil {
+		c.pipes.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *command) finish(res *Result) {
+	c.pipes.finish(res)
+	res.Duration = time.Since(c.began)
 }
 
 // await waits for cmd, then ends what is left of its tree. It returns the

@@ -9,9 +9,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/jail"
 	"github.com/kxtools/kx/internal/base/lines"
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/site"
+	"github.com/kxtools/kx/internal/gate"
 	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
@@ -95,8 +98,10 @@ func check(ctx context.Context, o *CheckOptions) error {
 	if err := o.App.Printer().Record(dec, func(t *out.Text) { explain(t, dec) }); err != nil {
 		return err
 	}
-	if o.Tool == "bash" && dec.Decision == wire.Allow && !d.judge.Config.Experimental.UnsandboxedBash {
-		o.App.Note("a call on this machine would ask all the same: commands run without a sandbox")
+	if o.Tool == "bash" && dec.Decision == wire.Allow && !d.judge.Config.Experimental.UnsandboxedBash && !gate.OnHost(dec) {
+		if w, err := site.Of(o.App).Walls(); err != nil || w.Kind != jail.Full {
+			o.App.Note("a call on this machine would ask all the same: %s", gate.NoSandbox)
+		}
 	}
 	return o.exit(exitOf(dec, true))
 }

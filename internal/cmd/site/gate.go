@@ -10,14 +10,18 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/base/lineage"
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/gate"
 	"github.com/kxtools/kx/internal/gate/judge"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/gate/scope"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/internal/record/audit"
+	"github.com/kxtools/kx/internal/record/scratch"
 	"github.com/kxtools/kx/internal/record/session"
+	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/internal/tools"
 	"github.com/kxtools/kx/internal/tools/human"
 	"github.com/kxtools/kx/pkg/wire"
@@ -57,7 +61,27 @@ func (s *Site) Judge() (*judge.Judge, error) {
 	if o.State, err = s.Peek(); err != nil {
 		return nil, err
 	}
+	o.Sandbox = s.Sandbox(o.Dirs, o.State)
+	o.Sandbox.DryRun = true
 	return judge.Open(o)
+}
+
+// Walls returns what stands between programs and this machine, for people: nothing
+// is written, so it may be found out anew.
+func (s *Site) Walls() (sandbox.Walls, error) {
+	d, err := s.Dirs()
+	if err != nil {
+		return sandbox.Walls{}, err
+	}
+	st, err := s.Peek()
+	if err != nil {
+		return sandbox.Walls{}, err
+	}
+	sb := s.Sandbox(d, st)
+	if w, ok := sb.Known(); ok {
+		return w, nil
+	}
+	return sb.Probe(), nil
 }
 
 // Place is where a new session stands.
@@ -119,7 +143,8 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 			return nil, err
 		}
 	}
-	jo.Session, jo.Scope, jo.ID, jo.Caller, jo.Now = o.Mode, o.Scope, o.Session, o.Caller, s.app.Now
+	sb := s.Sandbox(jo.Dirs, jo.State)
+	jo.Session, jo.Scope, jo.ID, jo.Caller, jo.Now, jo.Sandbox = o.Mode, o.Scope, o.Session, o.Caller, s.app.Now, sb
 	j, err := judge.Open(jo)
 	if err != nil {
 		return nil, err
@@ -131,13 +156,19 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 	g := &gate.Gate{
 		Tools: reg, Audit: audit.New(jo.State, s.app.Now), Approvals: approval.New(jo.State, s.app.Now),
 		Now: s.app.Now, NewID: func() string { return "call-" + session.NewID(callID) }, Session: o.Session, Caller: o.Caller, Home: jo.Dirs.Home,
-		Reload: func() (*judge.Judge, error) { return judge.Open(jo) },
-		Run:    o.Run, Wait: o.Wait,
+		Sandbox: sb,
+		Reload:  func() (*judge.Judge, error) { return judge.Open(jo) },
+		Run:     o.Run, Wait: o.Wait,
 	}
 	g.Await = func(ctx context.Context, id string) error { return s.Await(ctx, g.Approvals, id) }
 	g.Ring, g.Enter = s.Ring, func() error { return s.enterRoot(jo.State) }
 	g.Journal = shared{store, o.Session} // an agent's run puts its own in its place
 	return g, nil
+}
+
+// Sandbox makes the walls around programs.
+func (s *Site) Sandbox(d paths.Dirs, st *state.State) *sandbox.Sandbox {
+	return &sandbox.Sandbox{Dirs: d, Scratch: scratch.New(st, s.app.Now), Getenv: s.app.Getenv, Boot: lineage.Boot}
 }
 
 // callID is the length of the ids of calls that bring none: 31^10 leaves no

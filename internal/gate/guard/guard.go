@@ -30,10 +30,11 @@ type Guard struct {
 // MaxHead is how much of a file New's head has to return, in bytes.
 const MaxHead = place.MaxHead
 
-// New returns the guard of a workspace. head returns the beginning of a file; it
+// New returns the guard of a workspace. roots are the workspace and the folders that
+// the user counts as such. head returns the beginning of a file; it
 // is asked about the few files that are protected by what stands in them.
-func New(env *point.Env, dirs paths.Dirs, head func(path string) ([]byte, error)) *Guard {
-	return &Guard{places: place.New(append([]string{env.Workspace}, env.Writable...), dirs, head), home: env.Home}
+func New(roots []string, dirs paths.Dirs, head func(path string) ([]byte, error)) *Guard {
+	return &Guard{places: place.New(roots, dirs, head), home: dirs.Home}
 }
 
 // Finding is what the guard says of a call.

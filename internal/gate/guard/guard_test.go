@@ -47,7 +47,7 @@ func house(t testing.TB) (*Guard, *point.Env) {
 	dirs := paths.Dirs{Home: home, State: home + "/.local/state/kx", Config: home + "/.config/kx", Runtime: root + "/run/kx",
 		Defaults: []string{home + "/.local/state/kx", home + "/.config/kx", root + "/run/kx", "/tmp/kx-1"}}
 	env := &point.Env{Workspace: ws, Cwd: ws, Home: home, Resolver: files{}}
-	return New(env, dirs, os.ReadFile), env
+	return New([]string{ws}, dirs, os.ReadFile), env
 }
 
 func bash(t testing.TB, command string) json.RawMessage {

@@ -40,7 +40,7 @@ func (j *Judge) Digests(name string, input json.RawMessage) map[string]string {
 	}
 	out := map[string]string{}
 	for _, f := range files {
-		out[f] = digest(f)
+		out[f] = digest(j.Temp.Real(f))
 	}
 	return out
 }

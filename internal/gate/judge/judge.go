@@ -6,12 +6,14 @@ package judge
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/gate/guard"
 	"github.com/kxtools/kx/internal/gate/rules"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/gate/scope"
 	"github.com/kxtools/kx/internal/record/config"
 	"github.com/kxtools/kx/internal/record/state"
@@ -33,8 +35,9 @@ type Options struct {
 	ID        string // of that session, "" for explanations outside of any
 	Caller    string // whose calls they are
 	Now       func() time.Time
-	AnyMode   bool        // explain any mode, even one that would widen
-	Scope     scope.Scope // of the session
+	AnyMode   bool             // explain any mode, even one that would widen
+	Scope     scope.Scope      // of the session
+	Sandbox   *sandbox.Sandbox // knows where /tmp lies; nil for the machine's
 }
 
 // Judge decides calls. It is not changed after Open.
@@ -46,7 +49,9 @@ type Judge struct {
 	Rules     *rules.Rules
 	Trust     trust.Status
 	Scope     scope.Scope
+	Temp      sandbox.Temp // the /tmp of the session's calls
 
+	home  string
 	env   *policy.Env
 	guard *guard.Guard
 }
@@ -76,19 +81,30 @@ func Open(o Options) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Judge{Workspace: o.Workspace, Cwd: o.Cwd, Config: cfg, Rules: in, Trust: trusted, Scope: o.Scope}
+	j := &Judge{Workspace: o.Workspace, Cwd: o.Cwd, Config: cfg, Rules: in, Trust: trusted, Scope: o.Scope, home: o.Dirs.Home}
 	if !paths.Inside(o.Workspace, o.Cwd) {
 		j.Cwd = o.Workspace
 	}
 	if j.Mode, err = effectiveMode(cfg, o); err != nil {
 		return nil, err
 	}
+	if o.Sandbox != nil {
+		j.Temp = o.Sandbox.Temp(j.Place(o.ID))
+	}
 	j.env = &policy.Env{
 		Workspace: j.Workspace, Cwd: j.Cwd, Home: o.Dirs.Home,
-		Writable: cfg.Sandbox.Writable, Resolver: Files{},
+		Writable: append(j.Temp.Names(), cfg.Sandbox.Writable...), Outside: j.Temp.Kept, Resolver: Files{j.Temp},
 	}
-	j.guard = guard.New(j.env, o.Dirs, head)
+	j.guard = guard.New(append([]string{j.Workspace}, cfg.Sandbox.Writable...), o.Dirs, head)
 	return j, nil
+}
+
+// Place is where the programs of a session run.
+func (j *Judge) Place(session string) sandbox.Place {
+	return sandbox.Place{
+		Session: session, Workspace: j.Workspace,
+		Writable: j.Config.Sandbox.Writable, Sockets: j.Config.Sandbox.Sockets, Hidden: j.Rules.Hidden(j.Workspace, j.home),
+	}
 }
 
 // effectiveMode picks the mode: the one that is asked for, else the session's,
@@ -132,7 +148,7 @@ func effectiveMode(cfg *config.Config, o Options) (string, error) {
 // a symlink in between.
 func (j *Judge) Once() *Judge {
 	c, env := *j, *j.env
-	env.Resolver = &once{seen: map[string]resolved{}}
+	env.Resolver = &once{Files: Files{j.Temp}, seen: map[string]resolved{}}
 	c.env = &env
 	return &c
 }
@@ -190,8 +206,11 @@ func Raise(d *wire.Decision, reason string) {
 func (j *Judge) Canonical(name string, input json.RawMessage) (json.RawMessage, error) {
 	entry, _ := catalogue.Lookup(name)
 	fields := []string{entry.Path}
-	if name == "bash" {
+	switch name {
+	case "bash":
 		fields = []string{"cwd"}
+	case "apply_patch":
+		return input, j.checkPatch(input)
 	}
 	var in map[string]json.RawMessage
 	if err := json.Unmarshal(input, &in); err != nil {
@@ -242,9 +261,14 @@ func Action(name string, input json.RawMessage) (json.RawMessage, error) {
 
 // MayRead returns the test that a tool which walks asks for every file. root is
 // what was decided of the call itself: where a person was asked and allowed it,
-// files that would be asked for by the same rule and reason are allowed, too.
+// files that would be asked for by the same rule and reason are allowed, too. A tool
+// that only writes shows a file to whom read_file would show it.
 func (j *Judge) MayRead(name string, root *wire.Decision) func(path string) bool {
 	entry, _ := catalogue.Lookup(name)
+	if !slices.Contains(entry.Effects, catalogue.Read) {
+		name = "read_file"
+		entry, _ = catalogue.Lookup(name)
+	}
 	return func(path string) bool {
 		if !j.guard.MayRead(path) {
 			return false
@@ -265,12 +289,26 @@ func sameRule(a, b *wire.Rule) bool {
 	return a.Source == b.Source && a.Decision == b.Decision
 }
 
-// Files is the Resolver of the real file system.
-type Files struct{}
+// Files is the Resolver of the file system, as programs of a session see it.
+type Files struct{ Temp sandbox.Temp }
 
-func (Files) Resolve(path string) (string, error) { return paths.Canonical("/", path) }
+// Resolve follows the links of a path.
+func (f Files) Resolve(path string) (string, error) {
+	if f.Temp.Holds(filepath.Clean(path)) {
+		path = f.Temp.Real(path)
+	}
+	real, err := paths.Canonical("/", path)
+	return f.Temp.Name(real), err
+}
 
-func (Files) Glob(pattern string) ([]string, error) { return filepath.Glob(pattern) }
+// Glob lists what a pattern matches.
+func (f Files) Glob(pattern string) ([]string, error) {
+	found, err := filepath.Glob(f.Temp.Real(pattern))
+	for i, name := range found {
+		found[i] = f.Temp.Name(name)
+	}
+	return found, err
+}
 
 // once is Files, but what it said of a path it says again. One call has it, and
 // that looks at one path after the other.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
@@ -15,6 +16,8 @@ import (
 	"github.com/kxtools/kx/internal/record/session"
 	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/pkg/policy"
+	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/grant"
 	"github.com/kxtools/kx/pkg/policy/rulefile"
 )
 
@@ -74,10 +77,30 @@ func Granted(st *state.State, now func() time.Time, id, caller string) ([]policy
 		}
 		out = append(out, policy.Rule{
 			Tool: l.Rule.Tool, Effect: l.Rule.Effect, Command: l.Rule.When["command"], Path: l.Rule.When["path"], URL: l.Rule.When["url"],
-			Decision: l.Rule.Decision, Scope: policy.Session, Origin: policy.Approval, File: "approval " + l.ApprovalID, Line: len(out) + 1,
+			Decision: l.Rule.Decision, Sandbox: l.Rule.Sandbox, Scope: policy.Session, Origin: policy.Approval, File: "approval " + l.ApprovalID, Line: len(out) + 1,
 		})
 	}
 	return out, nil
+}
+
+// Hidden returns the patterns of what final rules deny every program to read,
+// absolute or beginning with **/.
+func (r *Rules) Hidden(workspace, home string) []string {
+	var list []string
+	for _, d := range r.Set.Rules() {
+		if !d.Final || d.Path == "" || d.Effect != "" && d.Effect != catalogue.Read || d.Command != "" || d.URL != "" || len(d.Input) > 0 {
+			continue
+		}
+		switch p := d.Path; {
+		case strings.HasPrefix(p, "/"), strings.HasPrefix(p, "**/"):
+			list = append(list, p)
+		case strings.HasPrefix(p, "~/"):
+			list = append(list, grant.EscapePath(home)+p[1:])
+		default:
+			list = append(list, grant.EscapePath(workspace)+"/"+p)
+		}
+	}
+	return list
 }
 
 func invalid(err error) error {

@@ -11,6 +11,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -33,10 +34,23 @@ type Env struct {
 	Cwd       string // canonical, inside the workspace
 	Home      string
 
+	// Judged are the paths that stand inside a text of the input (a patch), as
+	// they are written, and the absolute and canonical path that each was judged
+	// as. A tool opens these and no others.
+	Judged map[string]string
+
 	// MayRead says whether a file that the tool meets by itself (in a listing,
 	// a glob, a search) may be opened or named. The path is absolute and
 	// canonical. Tools leave out the others and count them as "skipped".
 	MayRead func(path string) bool
+
+	// Real is where a path of the call lies: /tmp and /var/tmp may be a folder of
+	// the session. Nil where every path is what it says.
+	Real func(path string) string
+
+	// Confine says where a program of the call runs; argv[0] is its path. Nil
+	// where there is nothing but the machine itself.
+	Confine func(argv []string, dir string) (*sandbox.Cell, error)
 }
 
 // Handler runs a call. It returns its output, an error that says why there is

@@ -65,12 +65,13 @@ type Limits struct {
 	MaxCallsPerTurn                  int64  // calls of one model turn
 	MaxCumulativeOutputBytes         int64  // output of one batch
 	MaxCumulativeResultEnvelopeBytes int64  // envelopes of one batch
-	MaxSandbox                       string // the widest sandbox profile
+	MaxSandbox                       string // the widest sandbox profile; not set, it leaves rules with sandbox = "host" alone
 }
 
 // Sandbox is what commands may have beside the workspace.
 type Sandbox struct {
 	Writable []string // canonical paths
+	Sockets  []string // canonical paths of sockets that commands may reach
 	Env      []string // names of variables
 }
 
@@ -94,8 +95,7 @@ type File struct {
 	Data []byte
 }
 
-// Value is a setting, its value, and where it comes from: "built-in" or
-// file:line.
+// Value is a setting, its value, and where it comes from: built-in, or file:line.
 type Value struct {
 	Key    string
 	Value  any
@@ -175,13 +175,21 @@ func builtIn() *Config {
 			MaxCumulativeResultEnvelopeBytes: 96 << 20,
 			MaxSandbox:                       "network_enabled",
 		},
-		Sandbox: Sandbox{Writable: []string{}, Env: []string{}},
+		Sandbox: Sandbox{Writable: []string{}, Sockets: []string{}, Env: []string{}},
 	}
 	for _, s := range settings {
-		c.note(s, "built-in")
+		c.note(s, builtInSource)
 	}
 	return c
 }
+
+// IsSet reports whether somebody set a key.
+func (c *Config) IsSet(key string) bool {
+	return slices.ContainsFunc(c.Values, func(v Value) bool { return v.Key == key && v.Source != builtInSource })
+}
+
+// builtInSource is the source of what nobody set.
+const builtInSource = "built-in"
 
 // note writes down where the value of s comes from now.
 func (c *Config) note(s setting, source string) {

@@ -49,7 +49,7 @@ func TestDefaults(t *testing.T) {
 	want := &Config{
 		Mode: "default", MaxMode: "bypassPermissions",
 		Limits:  Limits{16777216, 16777216, 25165824, 180000, 16, 256, 67108864, 100663296, "network_enabled"},
-		Sandbox: Sandbox{Writable: []string{}, Env: []string{}},
+		Sandbox: Sandbox{Writable: []string{}, Sockets: []string{}, Env: []string{}},
 	}
 	for _, v := range c.Values {
 		if v.Source != "built-in" {
@@ -69,7 +69,7 @@ func TestUserFile(t *testing.T) {
 	d := setup(t, `# mine
 mode = "accept-edits"
 max_mode = "acceptEdits"
-sandbox = { env = ["EDITOR", "GOFLAGS"], writable = ["~/go", "/opt/x/../cache"] }
+sandbox = { env = ["EDITOR", "GOFLAGS"], writable = ["~/go", "/opt/x/../cache"], sockets = ["/run/x.sock"] }
 experimental.browser = true
 
 [limits]
@@ -89,8 +89,11 @@ max_sandbox = "workspace_write"
 		!c.Experimental.Browser || c.Experimental.RemoteMCP || c.Limits.MaxInputBytes != 16<<20 {
 		t.Errorf("got %+v", c)
 	}
-	if fmt.Sprint(c.Sandbox) != fmt.Sprintf("{[%s/go /opt/cache] [EDITOR GOFLAGS]}", d.Home) {
+	if fmt.Sprint(c.Sandbox) != fmt.Sprintf("{[%s/go /opt/cache] [/run/x.sock] [EDITOR GOFLAGS]}", d.Home) {
 		t.Errorf("sandbox %v", c.Sandbox)
+	}
+	if !c.IsSet("limits.max_sandbox") || c.IsSet("limits.max_input_bytes") {
+		t.Error("what is set is not told from what is built in")
 	}
 	if c.UserPolicy == nil || c.UserPolicy.Path != policy || string(c.UserPolicy.Data) != "[[rule]]\n" || c.ProjectPolicy != nil {
 		t.Errorf("policy %+v %+v", c.UserPolicy, c.ProjectPolicy)

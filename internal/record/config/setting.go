@@ -38,6 +38,7 @@ var settings = []setting{
 	{"limits.max_cumulative_result_envelope_bytes", numberKind, func(c *Config) any { return &c.Limits.MaxCumulativeResultEnvelopeBytes }},
 	{"limits.max_sandbox", profileKind, func(c *Config) any { return &c.Limits.MaxSandbox }},
 	{"sandbox.writable", pathsKind, func(c *Config) any { return &c.Sandbox.Writable }},
+	{"sandbox.sockets", pathsKind, func(c *Config) any { return &c.Sandbox.Sockets }},
 	{"sandbox.env", namesKind, func(c *Config) any { return &c.Sandbox.Env }},
 	{tableOfApprove + ".notify", textKind, func(c *Config) any { return &c.Approve.Notify }},
 	{tableOfApprove + ".operator", boolKind, func(c *Config) any { return &c.Approve.Operator }},

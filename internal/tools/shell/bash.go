@@ -19,6 +19,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/proc"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -99,14 +100,21 @@ func (b *bash) run(ctx context.Context, env *tool.Env, input json.RawMessage) (w
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	res, err := proc.Run(ctx, proc.Spec{
-		// "--" keeps a command that begins with a dash from being an option of bash.
-		Argv: []string{path, "--noprofile", "--norc", "-c", "--", in.Command},
-		Dir:  in.Cwd, Env: b.env(), OutCap: streamCap,
-	})
+	// "--" keeps a command that begins with a dash from being an option of bash.
+	spec := proc.Spec{Argv: []string{path, "--noprofile", "--norc", "-c", "--", in.Command}, Dir: in.Cwd, Env: b.env(), OutCap: streamCap}
+	cell := &sandbox.Cell{Label: sandbox.None, Leave: func() []string { return nil }, Broken: func() {}}
+	if env.Confine != nil {
+		if cell, err = env.Confine(spec.Argv, spec.Dir); err != nil {
+			return nil, err
+		}
+	}
+	spec.Jail, spec.Env = cell.Plan, proc.With(spec.Env, cell.Env)
+	res, err := proc.Run(ctx, spec)
+	notes := cell.Leave()
 	switch {
 	case err != nil && ctx.Err() == nil:
-		return nil, fail.Failed("not_started", "bash could not be started: %s", err).Because(err)
+		cell.Broken()
+		return nil, fail.Unavailable("not_started", "bash could not be started: %s", err).WithHint("kx doctor").Because(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fail.Timeout("the command was ended after %s", timeout.Round(time.Millisecond))
 	case err == nil && res.Signal != "":
@@ -114,7 +122,14 @@ func (b *bash) run(ctx context.Context, env *tool.Env, input json.RawMessage) (w
 	case err == nil && res.ExitCode != 0:
 		err = fail.Failed("exit_status", "the command exited with status %d", res.ExitCode)
 	}
-	return output(res, err), err
+	out := output(res, err, cell.Label)
+	if cell.Plan != nil && res.ExitCode != 0 {
+		notes = append(notes, sandbox.Advice(in.Command, string(res.Stderr)+string(res.Stdout))...)
+	}
+	for _, n := range notes {
+		out["text"] = out.Text() + "\n[" + n + "]"
+	}
+	return out, err
 }
 
 func parse(input json.RawMessage) (in bashInput, err error) {
@@ -169,7 +184,7 @@ func findBash(places []string, path string) string {
 }
 
 // output is what a model and a program see of a command.
-func output(res proc.Result, err error) wire.Output {
+func output(res proc.Result, err error, label string) wire.Output {
 	stdout, stderr := text(res.Stdout), text(res.Stderr)
 	var parts []string
 	if stdout != "" {
@@ -191,7 +206,7 @@ func output(res proc.Result, err error) wire.Output {
 	}
 	return wire.Output{
 		"text": strings.Join(parts, "\n"), "exit_code": res.ExitCode, "stdout": stdout, "stderr": stderr,
-		"truncated": res.Truncated, "sandbox": "none", "duration_ms": res.Duration.Milliseconds(),
+		"truncated": res.Truncated, "sandbox": label, "duration_ms": res.Duration.Milliseconds(),
 	}
 }
 

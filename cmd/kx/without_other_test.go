@@ -1,0 +1,5 @@
+//go:build !linux
+
+package main
+
+func without() { panic("only Linux has what could be lacking") }

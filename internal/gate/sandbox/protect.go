@@ -1,0 +1,139 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/paths"
+)
+
+// settings are files and folders of a workspace that tell a person's programs what
+// to run. Programs behind the walls neither change nor make them.
+var settings = []string{".kx", ".mcp.json", ".envrc", ".claude", ".codex", ".gemini", ".cursor"}
+
+// protect keeps the settings of the workspace as they are.
+func (b *build) protect() error {
+	if !b.prof.Write {
+		return nil
+	}
+	for _, name := range settings {
+		b.keep(filepath.Join(b.place.Workspace, name))
+	}
+	return nil
+}
+
+// keep makes a path stay as it is, or stay away.
+func (b *build) keep(path string) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		b.absent = append(b.absent, path)
+		return
+	}
+	b.plan.Fixed = append(b.plan.Fixed, path)
+}
+
+// takeAway moves what a program has made where it may not into a folder aside.
+// While it runs nothing can keep it from making what is not there.
+func (b *build) takeAway() []string {
+	var notes []string
+	for _, path := range b.absent {
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		name := path
+		if rel, err := filepath.Rel(b.place.Workspace, path); err == nil {
+			name = rel
+		}
+		aside, err := b.Scratch.Aside()
+		if err == nil {
+			aside = filepath.Join(aside, filepath.Base(path))
+			err = os.Rename(path, aside)
+			if err != nil { // another file system
+				err = os.RemoveAll(path)
+				aside = ""
+			}
+		}
+		switch {
+		case err != nil:
+			notes = append(notes, fmt.Sprintf("%s was made by the command, which only people may, and can't be taken away: %v", name, err))
+		case aside == "":
+			notes = append(notes, name+" was made by the command, which only people may: it was removed")
+		default:
+			notes = append(notes, fmt.Sprintf("%s was made by the command, which only people may: it was moved to %s", name, aside))
+		}
+	}
+	b.absent = nil
+	return notes
+}
+
+// maxHidden is how many files are masked by rules: each costs the kernel a mount.
+const maxHidden = 4096
+
+// hide masks the files that rules hide from every program. A pattern is absolute;
+// where it begins with **/ the workspace and what else can be written is searched.
+func (b *build) hide() error {
+	roots := append([]string{b.place.Workspace}, b.place.Writable...)
+	var found []string
+	for _, pattern := range b.place.Hidden {
+		bases := []string{"/"}
+		if rest, ok := strings.CutPrefix(pattern, "**/"); ok {
+			bases, pattern = roots, "**/"+rest
+		} else {
+			base, rest := doublestar.SplitPattern(pattern)
+			bases, pattern = []string{base}, rest
+		}
+		for _, base := range bases {
+			err := doublestar.GlobWalk(os.DirFS(base), pattern, func(path string, _ fs.DirEntry) error {
+				if found = append(found, filepath.Join(base, path)); len(found) > maxHidden {
+					return errTooMany
+				}
+				return nil
+			}, doublestar.WithNoFollow())
+			if errors.Is(err, errTooMany) {
+				return fail.Limit("too_many_hidden", "rules hide more than %d files from programs; a rule for their folder hides them at once", maxHidden).WithHint("kx policy rules")
+			}
+		}
+	}
+	slices.Sort(found)
+	above := ""
+	for _, path := range slices.Compact(found) {
+		if above != "" && paths.Inside(above, path) {
+			continue // hidden with its folder
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			above = path
+			b.conceal(real)
+		}
+	}
+	return nil
+}
+
+var errTooMany = errors.New("too many files")
+
+// conceal masks a path and pins the folders above it: moved away, its name would
+// be another one in the next call.
+func (b *build) conceal(path string) {
+	b.plan.Masked = append(b.plan.Masked, path)
+	for _, root := range append([]string{b.place.Workspace}, b.place.Writable...) {
+		if !paths.Inside(root, path) {
+			continue
+		}
+		var above []string
+		for dir := filepath.Dir(path); dir != root && paths.Inside(root, dir); dir = filepath.Dir(dir) {
+			above = append(above, dir)
+		}
+		slices.Reverse(above)
+		for _, dir := range above {
+			if !slices.Contains(b.plan.Pinned, dir) {
+				b.plan.Pinned = append(b.plan.Pinned, dir)
+			}
+		}
+	}
+}
