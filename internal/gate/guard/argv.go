@@ -1,8 +1,6 @@
 package guard
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/kxtools/kx/internal/gate/guard/deed"
@@ -68,7 +66,7 @@ func become(name string) []string {
 		return nil
 	}
 	var out []string
-	for _, known := range append(deed.Programs(), slices.Collect(maps.Keys(roles))...) {
+	for _, known := range append(deed.Programs(), programs()...) {
 		if expand.Glob(name, known) {
 			out = append(out, known)
 		}

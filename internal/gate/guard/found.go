@@ -10,10 +10,7 @@ import (
 
 // listing are the tests of find by which it says nothing of which files it
 // means.
-var listing = map[string]bool{
-	"-type": true, "-depth": true, "-mindepth": true, "-maxdepth": true, "-delete": true, "-xdev": true, "-mount": true, "-print": true, "-print0": true,
-	"-exec": true, "-execdir": true, "-ok": true, "-okdir": true, "-not": true, "-o": true, "-or": true, "-a": true, "-and": true, "-true": true, "-follow": true,
-}
+const listing = "-type -depth -mindepth -maxdepth -delete -xdev -mount -print -print0 -exec -execdir -ok -okdir -not -o -or -a -and -true -follow"
 
 // found returns the files of a find: its roots, and those that it deletes or
 // hands to a command.
@@ -30,7 +27,7 @@ func found(leaf *shell.Leaf, argv []string) (out []use, filtered bool) {
 			acts |= place.Remove
 		case "-exec", "-execdir", "-ok", "-okdir":
 			runs = true
-			if r := roles[base(value)]; r.removes || value == "mv" {
+			if r, _ := roleOf(base(value)); r.removes || value == "mv" {
 				acts |= place.Remove
 			} else if r.writes {
 				acts |= place.Write
@@ -48,7 +45,7 @@ func found(leaf *shell.Leaf, argv []string) (out []use, filtered bool) {
 		case "-prune":
 			filtered, names = true, names[:max(0, len(names)-1)]
 		default:
-			if len(a) > 1 && a[0] == '-' && !listing[a] {
+			if len(a) > 1 && a[0] == '-' && !expand.Among(listing, a) {
 				filtered = true
 			}
 		}

@@ -12,29 +12,25 @@ import (
 	"github.com/kxtools/kx/pkg/wire"
 )
 
-// carriers are programs that run a command in their words, or code in one word.
-// Those with false have words of their own, and only code in one word counts.
-var carriers = map[string]bool{
-	"parallel": true, "watch": true, "flock": true, "script": true, "su": true, "runuser": true, "strace": true, "ltrace": true, "tmux": true, "screen": true,
-	"unshare": true, "nsenter": true, "chroot": true, "systemd-run": true, "ssh": true, "docker": true, "podman": true, "nerdctl": true, "kubectl": true,
-	"oc": true, "lxc": true, "vagrant": true, "eval": true, "fc": true, "find": true, "fd": true, "xargs": true, "sudo": true, "doas": true, "env": true,
-	"exec": true, "timeout": true, "nice": true, "pkexec": true, "bwrap": true, "firejail": true, "proot": true, "fakeroot": true, "dbus-run-session": true,
-	"ssh-agent": true, "entr": true, "npx": true, "bunx": true, "uv": true, "poetry": true, "pipenv": true, "direnv": true, "mise": true, "asdf": true,
-	"chronic": true, "unbuffer": true, "setpriv": true, "taskset": true, "prlimit": true, "chrt": true, "dumb-init": true, "tini": true, "gosu": true,
-	"su-exec": true, "caffeinate": true, "xvfb-run": true, "start-stop-daemon": true, "daemonize": true, "capsh": true, "time": true, "nohup": true,
-	"setsid": true, "stdbuf": true, "ionice": true, "command": true, "builtin": true, "busybox": true, "toybox": true, "coproc": true, "hyperfine": true,
-	"perf": true, "valgrind": true,
+const (
+	// carriers are programs that run a command in their words, or code in one
+	// word.
+	carriers = `
+	parallel watch flock script su runuser strace ltrace tmux screen unshare nsenter chroot systemd-run ssh docker podman
+	nerdctl kubectl oc lxc vagrant eval fc find fd xargs sudo doas env exec timeout nice pkexec bwrap firejail proot
+	fakeroot dbus-run-session ssh-agent entr npx bunx uv poetry pipenv direnv mise asdf chronic unbuffer setpriv taskset
+	prlimit chrt dumb-init tini gosu su-exec caffeinate xvfb-run start-stop-daemon daemonize capsh time nohup setsid stdbuf
+	ionice command builtin busybox toybox coproc hyperfine perf valgrind`
 
-	"awk": false, "gawk": false, "mawk": false, "nawk": false, "sed": false, "trap": false, "alias": false, "bind": false, "complete": false, "compgen": false,
-	"at": false, "batch": false, "git": false, "vim": false, "vi": false, "nvim": false, "ex": false, "ed": false, "emacs": false, "gdb": false,
-	"expect": false, "osascript": false, "tar": false, "rsync": false,
-}
+	// coders have words of their own, and only code in one word counts.
+	coders = `
+	awk gawk mawk nawk sed trap alias bind complete compgen at batch git vim vi nvim ex ed emacs gdb expect osascript tar
+	rsync`
 
-// far are those of them that run it elsewhere, where a system is not this one.
-var far = map[string]bool{
-	"ssh": true, "docker": true, "podman": true, "nerdctl": true, "kubectl": true, "oc": true, "lxc": true, "vagrant": true,
-	"chroot": true, "nsenter": true,
-}
+	// far are those that run it elsewhere, where a system is not this one.
+	far = `
+	ssh docker podman nerdctl kubectl oc lxc vagrant chroot nsenter`
+)
 
 // inner looks at the code that a leaf carries.
 func (l *line) inner(leaf *shell.Leaf, program string, argv []string, dirs []string, at int) *wire.Guard {
@@ -72,13 +68,14 @@ func (l *line) inner(leaf *shell.Leaf, program string, argv []string, dirs []str
 	if program == "eval" {
 		return l.code(strings.Join(argv[1:], " "), dirs, at)
 	}
-	words, carries := carriers[program]
+	words := expand.Among(carriers, program)
+	carries := words || expand.Among(coders, program)
 	words = words || program == "git" && deed.Follows(argv[1:], "bisect|submodule run|foreach") >= 0
 	if !code && !carries || program == "git" && !runsCode(argv) {
 		return nil
 	}
 	was := l.far
-	l.far = was || far[program]
+	l.far = was || expand.Among(far, program)
 	defer func() { l.far = was }()
 	for i, a := range argv[1:] {
 		if strings.ContainsAny(a, " \t\n;|&<>()'\"") {
@@ -118,7 +115,7 @@ func runsCode(argv []string) bool {
 // dangerous reports whether a word may be the name of a program that the tables
 // speak of.
 func dangerous(name string) bool {
-	_, acts := roles[name]
+	_, acts := roleOf(name)
 	return acts || name == "mv" || name == "ln" || name == "cat" || name == "sh" || name == "bash" || name == "kx" || name == "find" || deed.Knows(name)
 }
 

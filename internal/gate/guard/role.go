@@ -3,6 +3,7 @@ package guard
 import (
 	"strings"
 
+	"github.com/kxtools/kx/internal/gate/guard/expand"
 	"github.com/kxtools/kx/internal/gate/guard/place"
 	"github.com/kxtools/kx/pkg/policy/shell"
 )
@@ -10,6 +11,7 @@ import (
 // role is what a program does with its operands beyond what the analysis of the
 // shell knows.
 type role struct {
+	of      string // the programs
 	removes bool   // they are deleted
 	writes  bool   // those that may be files are written
 	spreads bool   // what it changes of a folder it changes of all below, with -R
@@ -17,32 +19,45 @@ type role struct {
 	reads   bool   // all its words but flags may be files that it reads, also where they are code
 }
 
-var roles = map[string]role{
-	"rm": {removes: true, deep: "rR"}, "rmdir": {removes: true}, "unlink": {removes: true}, "shred": {removes: true},
-	"srm": {removes: true, deep: "r"}, "wipe": {removes: true, deep: "r"}, "trash": {removes: true, deep: "*"}, "trash-put": {removes: true, deep: "*"},
-	"rmtrash": {removes: true, deep: "*"}, "gvfs-trash": {removes: true, deep: "*"}, "rimraf": {removes: true, deep: "*"}, "del": {removes: true, deep: "*"},
+var roles = []role{
+	{of: "rm", removes: true, deep: "rR"},
+	{of: "rmdir unlink shred", removes: true},
+	{of: "srm wipe", removes: true, deep: "r"},
+	{of: "trash trash-put rmtrash gvfs-trash rimraf del", removes: true, deep: "*"},
+	{of: "cp", writes: true, deep: "rRa"},
+	{of: "install sftp tee sponge patch dd mkdir touch vim vi nvim nano emacs ed ex gzip gunzip bzip2 bunzip2 xz unxz zstd split csplit unzip cpio mknod mount umount rename prename fallocate sqlite3 patchelf setcap perltidy", writes: true},
+	{of: "rsync", writes: true, deep: "*"},
+	{of: "scp", writes: true, deep: "r"},
+	{of: "chmod chown chgrp chattr setfacl chflags chcon restorecon", writes: true, spreads: true, deep: "R"},
+	{of: "grep egrep fgrep", deep: "rR"},
+	{of: "rg", deep: "u."},
+	{of: "diff zip", deep: "r"},
+	{of: "7z", deep: "*"},
+	{of: "pushd cd chdir exec source .", reads: true},
+}
 
-	"cp": {writes: true, deep: "rRa"}, "install": {writes: true}, "rsync": {writes: true, deep: "*"}, "scp": {writes: true, deep: "r"}, "sftp": {writes: true},
-	"tee": {writes: true}, "sponge": {writes: true}, "patch": {writes: true}, "dd": {writes: true}, "mkdir": {writes: true}, "touch": {writes: true},
-	"vim": {writes: true}, "vi": {writes: true}, "nvim": {writes: true}, "nano": {writes: true}, "emacs": {writes: true}, "ed": {writes: true}, "ex": {writes: true},
-	"gzip": {writes: true}, "gunzip": {writes: true}, "bzip2": {writes: true}, "bunzip2": {writes: true}, "xz": {writes: true}, "unxz": {writes: true},
-	"zstd": {writes: true}, "split": {writes: true}, "csplit": {writes: true}, "unzip": {writes: true}, "cpio": {writes: true},
-	"mknod": {writes: true}, "mount": {writes: true}, "umount": {writes: true}, "rename": {writes: true}, "prename": {writes: true}, "fallocate": {writes: true},
-	"sqlite3": {writes: true}, "patchelf": {writes: true}, "setcap": {writes: true}, "perltidy": {writes: true},
-	"chmod": {writes: true, spreads: true, deep: "R"}, "chown": {writes: true, spreads: true, deep: "R"}, "chgrp": {writes: true, spreads: true, deep: "R"},
-	"chattr": {writes: true, spreads: true, deep: "R"}, "setfacl": {writes: true, spreads: true, deep: "R"}, "chflags": {writes: true, spreads: true, deep: "R"},
-	"chcon": {writes: true, spreads: true, deep: "R"}, "restorecon": {writes: true, spreads: true, deep: "R"},
+// programs are those that have a role.
+func programs() []string {
+	var out []string
+	for i := range roles {
+		out = append(out, strings.Fields(roles[i].of)...)
+	}
+	return out
+}
 
-	"grep": {deep: "rR"}, "egrep": {deep: "rR"}, "fgrep": {deep: "rR"}, "rg": {deep: "u."}, "diff": {deep: "r"}, "zip": {deep: "r"}, "7z": {deep: "*"},
-	"pushd": {reads: true}, "cd": {reads: true}, "chdir": {reads: true}, "exec": {reads: true}, "source": {reads: true}, ".": {reads: true},
+// roleOf returns the role of a program; known is whether there is one.
+func roleOf(program string) (r role, known bool) {
+	for i := range roles {
+		if expand.Among(roles[i].of, program) {
+			return roles[i], true
+		}
+	}
+	return role{}, false
 }
 
 // outputs are flags whose value is a file that is written, of programs that are
 // not known.
-var outputs = map[string]bool{
-	"-o": true, "-O": true, "--output": true, "--out": true, "-out": true, "--outfile": true, "--output-file": true, "--target-directory": true,
-	"--dest": true, "--destination": true, "--log-file": true, "--output-dir": true, "--outdir": true,
-}
+const outputs = "-o -O --output --out -out --outfile --output-file --target-directory --dest --destination --log-file --output-dir --outdir"
 
 // use is a word that names a file, and what is done to the file.
 type use struct {
@@ -65,7 +80,7 @@ func touches(leaf *shell.Leaf, program string, argv []string) []use {
 	case "tar", "bsdtar":
 		out = append(out, archived(leaf, argv)...)
 	}
-	r := roles[program]
+	r, _ := roleOf(program)
 	if program == "gio" && len(argv) > 1 {
 		r = role{removes: argv[1] == "trash" || argv[1] == "remove", writes: true, deep: "*"}
 	}
@@ -123,12 +138,12 @@ func touches(leaf *shell.Leaf, program string, argv []string) []use {
 			if strings.Contains(w.Text, "/") {
 				add(w, place.Touch{Act: place.Read})
 			}
-		case outputs[leaf.Words[i-1].Text] && !readsFiles(program):
+		case expand.Among(outputs, leaf.Words[i-1].Text) && !readsFiles(program):
 			add(w, place.Touch{Act: place.Write})
 		case r.reads || leaf.Interprets():
 			add(w, place.Touch{Act: place.Read})
 		default:
-			if name, value, ok := strings.Cut(w.Text, "="); ok && outputs[name] {
+			if name, value, ok := strings.Cut(w.Text, "="); ok && expand.Among(outputs, name) {
 				add(shell.Word{Text: value, Literal: w.Literal, Glob: w.Glob}, place.Touch{Act: place.Write})
 			}
 		}

@@ -11,60 +11,59 @@ import (
 	"github.com/kxtools/kx/internal/gate/guard/expand"
 )
 
-// parsed is a deed with its texts taken apart.
-type parsed struct {
-	words            [][]string
-	flags, but, last []string
+// filter is a set of hashes of programs: most programs stand in no row, and are
+// done with here.
+type filter [32]uint64
+
+// spot is where the set has a program.
+func spot(program string) (word, bit uint32) {
+	h := uint32(2166136261)
+	for i := range len(program) {
+		h = (h ^ uint32(program[i])) * 16777619
+	}
+	return h >> 6 % 32, h % 64
 }
 
-// byProgram indexes deeds by the programs that do them.
-type byProgram struct {
-	plain map[string][]*Row
-	loose map[string][]*Row // by what stands before the *
+// mentioned are the programs of both tables.
+var mentioned = sync.OnceValue(func() *filter {
+	var f filter
+	for _, rows := range [][]Row{denied, asked} {
+		for i := range rows {
+			for name := range strings.SplitSeq(rows[i].runs, " ") {
+				word, bit := spot(name)
+				f[word] |= 1 << bit
+			}
+		}
+	}
+	return &f
+})
+
+// may reports whether a program can stand in a row; those with a * have one of the
+// two signs in them.
+func may(program string) bool {
+	word, bit := spot(program)
+	return mentioned()[word]&(1<<bit) != 0 || strings.ContainsAny(program, "._")
 }
 
-func indexDeeds(rows []Row) *byProgram {
-	ix := &byProgram{map[string][]*Row{}, map[string][]*Row{}}
+// find returns the first row of a program that its words meet.
+func find(rows []Row, program string, argv []string, fed []string) *Row {
+	if !may(program) {
+		return nil
+	}
 	for i := range rows {
-		d := &rows[i]
-		d.parsed = &parsed{flags: strings.Fields(d.flags), but: strings.Fields(d.but), last: strings.Fields(d.last)}
-		for _, w := range strings.Fields(d.words) {
-			d.parsed.words = append(d.parsed.words, strings.Split(w, "|"))
-		}
-		for _, p := range strings.Fields(d.runs) {
-			if head, ok := strings.CutSuffix(p, "*"); ok {
-				ix.loose[head] = append(ix.loose[head], d)
-			} else {
-				ix.plain[p] = append(ix.plain[p], d)
-			}
-		}
-	}
-	return ix
-}
-
-var (
-	deniedBy = sync.OnceValue(func() *byProgram { return indexDeeds(denied) })
-	askedBy  = sync.OnceValue(func() *byProgram { return indexDeeds(asked) })
-)
-
-// find returns the first deed of a program that its words make.
-func (ix *byProgram) find(program string, argv []string, fed []string) *Row {
-	for _, d := range ix.plain[program] {
-		if d.meets(argv, fed) {
-			return d
-		}
-	}
-	for head, list := range ix.loose {
-		if !strings.HasPrefix(program, head) {
-			continue
-		}
-		for _, d := range list {
-			if d.meets(argv, fed) {
-				return d
-			}
+		if r := &rows[i]; r.by(program) && r.meets(argv, fed) {
+			return r
 		}
 	}
 	return nil
+}
+
+// by reports whether the row speaks of a program.
+func (d *Row) by(program string) bool {
+	if expand.Among(d.runs, program) {
+		return true
+	}
+	return strings.Contains(d.runs, "*") && anyOf(strings.Fields(d.runs), []string{program}, same)
 }
 
 // meets reports whether a command is what the row is about.
@@ -74,19 +73,19 @@ func (d *Row) meets(argv []string, fed []string) bool {
 		return false
 	}
 	for i, a := range args {
-		for _, f := range d.parsed.but {
+		for _, f := range strings.Fields(d.but) {
 			if given(f, a) && (i == 0 || !strings.HasPrefix(args[i-1], "-")) {
 				return false
 			}
 		}
 	}
-	if len(d.parsed.words) > 0 && follows(args, d.parsed.words) < 0 {
+	if d.words != "" && Follows(args, d.words) < 0 {
 		return false
 	}
-	if len(d.parsed.flags) > 0 && !anyOf(d.parsed.flags, args, given) {
+	if d.flags != "" && !anyOf(strings.Fields(d.flags), args, given) {
 		return false
 	}
-	if len(d.parsed.last) > 0 && !anyOf(d.parsed.last, args, same) {
+	if d.last != "" && !anyOf(strings.Fields(d.last), args, same) {
 		return false
 	}
 	if d.input {
@@ -168,19 +167,18 @@ func follows(args []string, want [][]string) int {
 // Denied returns the row of what is never run that a command meets, nil if there
 // is none. argv are its words, which begin with the program, and fed is what its
 // input may be.
-func Denied(program string, argv, fed []string) *Row { return deniedBy().find(program, argv, fed) }
+func Denied(program string, argv, fed []string) *Row { return find(denied, program, argv, fed) }
 
 // Asked returns the row of what wants a person.
-func Asked(program string, argv []string) *Row { return askedBy().find(program, argv, nil) }
+func Asked(program string, argv []string) *Row { return find(asked, program, argv, nil) }
 
 // Knows reports whether the program stands in a row of what is never run.
 func Knows(program string) bool {
-	ix := deniedBy()
-	if ix.plain[program] != nil {
-		return true
+	if !may(program) {
+		return false
 	}
-	for head := range ix.loose {
-		if strings.HasPrefix(program, head) {
+	for i := range denied {
+		if denied[i].by(program) {
 			return true
 		}
 	}
@@ -190,8 +188,8 @@ func Knows(program string) bool {
 // Programs returns the programs of the rows of what is never run.
 func Programs() []string {
 	var out []string
-	for name := range deniedBy().plain {
-		out = append(out, name)
+	for i := range denied {
+		out = append(out, strings.Fields(denied[i].runs)...)
 	}
 	return out
 }
@@ -199,8 +197,11 @@ func Programs() []string {
 // Eats reports whether the input of a program may be text that it runs against a
 // database.
 func Eats(program string) bool {
-	for _, d := range deniedBy().plain[program] {
-		if d.input {
+	if !may(program) {
+		return false
+	}
+	for i := range denied {
+		if denied[i].input && denied[i].by(program) {
 			return true
 		}
 	}

@@ -121,6 +121,18 @@ func TestRows(t *testing.T) {
 	try(asked, func(a []string) *Row { return Asked(path.Base(a[0]), a) }, askedTests)
 }
 
+// A program by its beginning is looked for where the name has one of these signs.
+func TestLoosePrograms(t *testing.T) {
+	for _, name := range Programs() {
+		if head, ok := strings.CutSuffix(name, "*"); ok && (!strings.ContainsAny(head, "._") || !Knows(head+"x")) {
+			t.Errorf("%s is never found", name)
+		}
+	}
+	if Knows("ls") || Knows("") || !Knows("mkfs") {
+		t.Error("which programs stand in the table")
+	}
+}
+
 // What comes on the input counts for those that read it.
 func TestFed(t *testing.T) {
 	fed := []string{"x", "DROP DATABASE y;"}

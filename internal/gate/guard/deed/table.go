@@ -9,16 +9,15 @@ import (
 
 // Row is one protection: commands that are not run, or that want a person.
 type Row struct {
-	Name   string
-	Does   string // with the programs as the subject
-	runs   string // the programs; a last * stands for any rest
-	words  string // the operands that it begins with, choices as a|b
-	flags  string // one of them has to be there
-	but    string // with one of these it only tells, or takes less
-	last   string // one of these operands has to be somewhere
-	input  bool   // text in its arguments or input has to match dropped
-	test   func(argv []string) bool
-	parsed *parsed
+	Name  string
+	Does  string // with the programs as the subject
+	runs  string // the programs; a last * stands for any rest
+	words string // the operands that it begins with, choices as a|b
+	flags string // one of them has to be there
+	but   string // with one of these it only tells, or takes less
+	last  string // one of these operands has to be somewhere
+	input bool   // text in its arguments or input has to match dropped
+	test  func(argv []string) bool
 }
 
 // The rows of what is never run.

@@ -252,11 +252,7 @@ func (x *Words) texts(w shell.Word, depth int) []string {
 }
 
 // given are variables that are set from outside, or by bash itself.
-var given = map[string]bool{
-	"LANG": true, "LC_ALL": true, "LC_CTYPE": true, "LOGNAME": true, "PATH": true, "SHELL": true, "TMPDIR": true, "USER": true,
-	"UID": true, "EUID": true, "PPID": true, "RANDOM": true, "SECONDS": true, "OLDPWD": true, "HOSTNAME": true, "BASHPID": true,
-	"BASH": true, "BASH_VERSION": true, "OSTYPE": true, "HOSTTYPE": true, "MACHTYPE": true, "LINENO": true, "FUNCNAME": true, "PIPESTATUS": true,
-}
+const given = "LANG LC_ALL LC_CTYPE LOGNAME PATH SHELL TMPDIR USER UID EUID PPID RANDOM SECONDS OLDPWD HOSTNAME BASHPID BASH BASH_VERSION OSTYPE HOSTTYPE MACHTYPE LINENO FUNCNAME PIPESTATUS"
 
 // value returns what a variable may hold.
 func (x *Words) value(name string, depth int) []string {
@@ -271,7 +267,7 @@ func (x *Words) value(name string, depth int) []string {
 		return append(texts, x.Home)
 	case name == "PWD":
 		return append(texts, x.Cwd)
-	case len(texts) == 0 && given[name]:
+	case len(texts) == 0 && Among(given, name):
 		return []string{Unknown}
 	case len(texts) == 0:
 		return []string{Unset}

@@ -42,3 +42,22 @@ func Glob(part, name string) bool {
 	}
 	return name == ""
 }
+
+// Among reports whether a word is one of a list, which is separated by spaces. The
+// tables are such lists because these cost a program nothing when it starts.
+func Among(list, word string) bool {
+	if word == "" {
+		return false
+	}
+	for from := 0; ; {
+		at := strings.Index(list[from:], word)
+		if at < 0 {
+			return false
+		}
+		at += from
+		from = at + len(word)
+		if (at == 0 || list[at-1] <= ' ') && (from == len(list) || list[from] <= ' ') {
+			return true
+		}
+	}
+}

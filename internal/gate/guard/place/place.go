@@ -6,8 +6,8 @@ package place
 
 import (
 	"path"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/gate/guard/expand"
@@ -57,39 +57,6 @@ type Touch struct {
 // MaxHead is how much of a file is searched for a token.
 const MaxHead = 64 << 10
 
-// entry is one name of a row.
-type entry struct {
-	*row
-	parts           []string // in lower case
-	head, mid, tail string   // of the first part, around and between its *
-}
-
-// names is the index of the table: by the first part, where that is plain.
-type names struct {
-	plain map[string][]entry
-	loose []entry // the first part has a *
-	all   []entry
-}
-
-var index = sync.OnceValue(func() *names {
-	n := &names{plain: map[string][]entry{}}
-	for i := range rows {
-		for _, name := range strings.Fields(rows[i].files) {
-			e := entry{row: &rows[i], parts: strings.Split(strings.ToLower(name), "/")}
-			first := e.parts[0]
-			if open := strings.IndexByte(first, '*'); open >= 0 {
-				last := strings.LastIndexByte(first, '*')
-				e.head, e.mid, e.tail = first[:open], strings.Trim(first[open:last], "*"), first[last+1:]
-				n.loose = append(n.loose, e)
-			} else {
-				n.plain[first] = append(n.plain[first], e)
-			}
-			n.all = append(n.all, e)
-		}
-	}
-	return n
-})
-
 // Both looks at a file in both of its forms.
 func (p *Places) Both(written, resolved string, a Act) *wire.Guard {
 	if hit := p.Match(written, a); hit != nil {
@@ -130,7 +97,6 @@ func (p *Places) Match(name string, a Act) *wire.Guard {
 	for _, dir := range p.exempt {
 		free = free || within(dir, name)
 	}
-	n := index()
 	for at, first := 0, true; at < len(name); first = false {
 		if name[at] == '/' {
 			at++
@@ -140,23 +106,14 @@ func (p *Places) Match(name string, a Act) *wire.Guard {
 			end = at + i
 		}
 		part := strings.ToLower(name[at:end])
-		lists := [2][]entry{n.plain[part], n.loose}
 		open := wild && strings.ContainsAny(part, expand.Wildcards)
-		if open {
-			lists = [2][]entry{n.all, nil}
-		}
-		for i, list := range lists {
-			for k := range list {
-				e := &list[k]
-				if i == 1 && !(strings.HasPrefix(part, e.head) && strings.HasSuffix(part, e.tail) && strings.Contains(part, e.mid)) {
-					continue
-				}
-				if e.acts&a == 0 || !e.reaches(at, first && name[0] == '/', project, home, free) {
-					continue
-				}
-				if e.follow(part, name[end:]) && p.holding(e.row, name) {
-					return &wire.Guard{Name: e.name, Reason: e.reason + ": " + show(name)}
-				}
+		for i := range rows {
+			r := &rows[i]
+			if r.acts&a == 0 || !r.reaches(at, first && name[0] == '/', project, home, free) {
+				continue
+			}
+			if r.names(part, name[end:], open) && p.holding(r, name) {
+				return &wire.Guard{Name: r.name, Reason: r.reason + ": " + show(name)}
 			}
 		}
 		at = end
@@ -164,10 +121,38 @@ func (p *Places) Match(name string, a Act) *wire.Guard {
 	return nil
 }
 
+// names reports whether one of the names of the row begins with a part of a path
+// and goes on with what comes behind it.
+func (r *row) names(part, rest string, open bool) bool {
+	for _, name := range r.files {
+		if !open && !near(name, part) {
+			continue
+		}
+		if follow(name, part, rest, r.reach == atHome) {
+			return true
+		}
+	}
+	return false
+}
+
+// near is a quick look: it is false of most names, and of none that begins with
+// the part.
+func near(name, part string) bool {
+	switch {
+	case part == "":
+		return false
+	case name[0] == '*':
+		return strings.IndexByte(part, '.') >= 0 // as in all of these names
+	case name[0] != part[0]:
+		return false
+	}
+	return strings.HasPrefix(name, part) || strings.IndexByte(name, '*') >= 0
+}
+
 // reaches reports whether the part that begins at an offset is where the row
 // counts. project and home are the offsets of what is below these.
-func (e *entry) reaches(at int, first bool, project, home int, free bool) bool {
-	switch e.reach {
+func (r *row) reaches(at int, first bool, project, home int, free bool) bool {
+	switch r.reach {
 	case below:
 		return at >= project
 	case away:
@@ -177,44 +162,45 @@ func (e *entry) reaches(at int, first bool, project, home int, free bool) bool {
 	case rooted:
 		// The rows of the system exempt what lies below other folders; those
 		// that name single files do not.
-		return first && !(free && e.name == "system")
+		return first && !(free && r.name == "system")
 	case atHome:
 		return at == home
 	}
 	return true
 }
 
-// follow compares the parts of a name with a part of a path and what comes
-// behind it.
-func (e *entry) follow(part, rest string) bool {
+// follow compares a name of the table with a part of a path and what comes behind
+// it; whole says that nothing may be left of the path.
+func follow(name, part, rest string, whole bool) bool {
 	sure := false
-	for i, want := range e.parts {
-		if i > 0 {
-			if rest == "" {
-				return false
-			}
-			part, rest, _ = strings.Cut(rest[1:], "/")
-			if rest != "" {
-				rest = "/" + rest
-			}
-			part = strings.ToLower(part)
-		}
+	for {
+		want, more, several := strings.Cut(name, "/")
 		same, plain := overlap(want, part)
 		if !same {
 			return false
 		}
 		sure = sure || plain
+		if !several {
+			return sure && (!whole || rest == "")
+		}
+		if rest == "" {
+			return false
+		}
+		part, rest = rest[1:], ""
+		if i := strings.IndexByte(part, '/'); i >= 0 {
+			part, rest = part[:i], part[i:]
+		}
+		name, part = more, strings.ToLower(part)
 	}
-	return sure && (e.reach != atHome || rest == "")
 }
 
 // holding reports whether a file holds what its row is about.
 func (p *Places) holding(r *row, name string) bool {
-	if r.holds == nil {
+	if !r.token {
 		return true
 	}
 	b, err := p.head(name)
-	return err == nil && r.holds().Match(b[:min(len(b), MaxHead)])
+	return err == nil && token().Match(b[:min(len(b), MaxHead)])
 }
 
 // show writes a path for people: what is not known is an ellipsis.
@@ -277,8 +263,8 @@ func (p *Places) sweep(dir string) *wire.Guard {
 		}
 	}
 	if base := path.Base(dir); p.home != "" && path.Dir(dir) == p.home && !p.project(dir) {
-		for _, e := range index().all {
-			if e.acts&Read != 0 && e.reach <= away && len(e.parts) > 1 && e.parts[0] == base {
+		for i := range rows {
+			if r := &rows[i]; r.acts&Read != 0 && r.reach <= away && slices.ContainsFunc(r.files, func(f string) bool { return strings.HasPrefix(f, base+"/") }) {
 				return said
 			}
 		}

@@ -40,7 +40,10 @@ func TestRows(t *testing.T) {
 	p := places()
 	for i := range rows {
 		r := &rows[i]
-		for _, name := range strings.Fields(r.files) {
+		for _, name := range r.files {
+			if name[0] == '*' && !strings.Contains(name, ".") || strings.ToLower(name) != name {
+				t.Errorf("%s is not found", name)
+			}
 			open := strings.Contains(name, "*")
 			name = strings.ReplaceAll(name, "*", "1")
 			base := map[reach]string{anywhere: ws + "/x/", below: ws + "/x/", away: home + "/", rooted: "/", atHome: home + "/"}[r.reach]
