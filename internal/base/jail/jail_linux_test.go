@@ -341,7 +341,7 @@ func TestOrdinaryUser(t *testing.T) {
 	const nobody = 65534
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
-	if err != nil || bytes.Count(out, []byte("--- PASS: Test")) != 4 {
+	if err != nil || bytes.Count(out, []byte("\n--- PASS: Test")) != 4 {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

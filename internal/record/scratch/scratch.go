@@ -104,7 +104,7 @@ func (s *Store) Layers(workspace string) (*Layers, error) {
 		if err := os.MkdirAll(slot, 0o700); err != nil {
 			return nil, unusable(dir, err)
 		}
-		unlock, ok, err := fsx.TryLock(filepath.Join(slot, "lock"))
+		unlock, ok, err := fsx.Grab(filepath.Join(slot, "lock"))
 		if err != nil {
 			return nil, unusable(slot, err)
 		}
