@@ -87,11 +87,19 @@ func TestLayers(t *testing.T) {
 
 func TestTooManyPrograms(t *testing.T) {
 	s, _ := open(t)
+	var all []*Layers
 	for range maxSlots {
-		if _, err := s.Layers("/ws"); err != nil {
+		l, err := s.Layers("/ws")
+		if err != nil {
 			t.Fatal(err)
 		}
+		all = append(all, l)
 	}
+	defer func() {
+		for _, l := range all {
+			l.Release()
+		}
+	}()
 	if _, err := s.Layers("/ws"); fail.Exit(err) != fail.ExitLimit {
 		t.Errorf("got %v", err)
 	}
