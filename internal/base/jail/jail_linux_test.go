@@ -255,6 +255,7 @@ func TestFails(t *testing.T) {
 	w := newWorld(t)
 	for name, change := range map[string]func(*Plan){
 		"clone " + w.at("gone"):  func(p *Plan) { p.Mounts = append(p.Mounts, Mount{Source: w.at("gone"), Target: w.at("gone")}) },
+		"enter " + w.at("gone"):  func(p *Plan) { p.Dir = w.at("gone") },
 		"start " + w.at("gone"):  func(p *Plan) { p.Argv = []string{w.at("gone")} },
 		"clone " + w.at("cache"): func(p *Plan) { p.Mounts[2].Work = w.at("gone") },
 	} {
