@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/jail"
@@ -66,6 +67,9 @@ type Sandbox struct {
 	Getenv  func(string) string
 	Boot    func() (string, error) // names this start of the machine
 	DryRun  bool                   // nothing is found out about the machine
+
+	mu    sync.Mutex
+	known *Walls // what was found out
 }
 
 // Cell is where one program runs.

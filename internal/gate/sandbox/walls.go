@@ -31,9 +31,20 @@ type Walls struct {
 // answer is kept until the machine or kx is another one. In a dry run it is what
 // was found out before.
 func (s *Sandbox) Walls() Walls {
-	if w, ok := s.Known(); ok || s.DryRun {
-		return w
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		w, ok := s.Known()
+		if !ok && !s.DryRun {
+			w = s.find()
+		}
+		s.known = &w
 	}
+	return *s.known
+}
+
+// find finds it out, and notes it down.
+func (s *Sandbox) find() Walls {
 	w := s.Probe()
 	w.For = s.identity()
 	if raw, err := json.Marshal(w); err == nil && w.For != "" {
