@@ -13,6 +13,7 @@ import (
 type candidate struct {
 	*rule
 	oneForm bool // its path matches as written or as resolved, not both
+	missed  bool // so it is, and an allow, which needs both
 }
 
 // verdict is what was decided of a point.
@@ -21,7 +22,7 @@ type verdict struct {
 	mandatory bool
 	rule      *rule
 	reason    string
-	losers    []*rule
+	losers    []loser
 }
 
 // collect appends the rules that speak for a point. A deny that can't be proven
@@ -69,7 +70,7 @@ func collectFrom(to []candidate, buckets []*bucket, p *point.Point, env *Env, na
 			case pattern.Fully:
 				to = append(to, candidate{rule: r})
 			case pattern.OneForm:
-				to = append(to, candidate{rule: r, oneForm: true})
+				to = append(to, candidate{rule: r, oneForm: true, missed: r.Decision == wire.Allow})
 			case pattern.Maybe:
 				if r.Decision == wire.Deny {
 					unproven = r
@@ -221,7 +222,7 @@ func winner(list []candidate, dynamic bool) *candidate {
 	var best, deny *candidate
 	for i := range list {
 		c := &list[i]
-		if !dynamic && c.Origin != Static {
+		if c.missed || !dynamic && c.Origin != Static {
 			continue
 		}
 		if best == nil || better(c, best) {
@@ -287,7 +288,7 @@ func (s *Set) judge(p *point.Point, env *Env) verdict {
 	}
 	for i := range list {
 		if win == nil || list[i].rule != win.rule {
-			v.losers = append(v.losers, list[i].rule)
+			v.losers = append(v.losers, loser{rule: list[i].rule, to: v.rule, why: loses(&list[i], win)})
 		}
 	}
 	if v.decision == wire.Deny {

@@ -125,6 +125,8 @@ type Rule struct {
 	Final    bool              `json:"final,omitempty"`
 	Sandbox  string            `json:"sandbox,omitempty"`
 	Reason   string            `json:"reason,omitempty"`
+	LostTo   string            `json:"lost_to,omitempty"` // of a losing rule, the source of the one that decides
+	Lost     string            `json:"lost,omitempty"`    // and why it does
 }
 
 // RuleDoc is a rule as a record of its own (kx policy rules).

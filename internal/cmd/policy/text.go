@@ -41,7 +41,7 @@ func explain(t *out.Text, d *wire.Decision) {
 	}
 	for _, r := range d.LosingRules {
 		if r.Scope != "builtin" {
-			t.Printf("  lost: %s %s  %s\n", string(r.Decision), ruleText(&r), source(&r))
+			t.Printf("  lost: %s %s  %s  %s\n", string(r.Decision), ruleText(&r), source(&r), lost(&r))
 		}
 	}
 	if g := d.Guard; g != nil {
@@ -54,6 +54,14 @@ func explain(t *out.Text, d *wire.Decision) {
 		t.Printf("only a person can allow this, whatever the mode\n")
 	}
 	t.Printf("mode %s · nothing was run\n", d.EffectiveMode)
+}
+
+// lost says to which rule another one lost, and why.
+func lost(r *wire.Rule) string {
+	if r.LostTo == "" {
+		return r.Lost
+	}
+	return "to " + short(r.LostTo) + ": " + r.Lost
 }
 
 // does says in words what a point of a command does to its resource.
