@@ -119,17 +119,10 @@ func (h *Host) policyWith(a *wire.Approval, rules []policy.Rule) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	text := append([]byte{}, old...)
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		text = append(text, '\n')
-	}
 	for i := range rules {
 		rules[i].Reason = "allowed always with request " + a.ID
-		if len(text) > 0 {
-			text = append(text, '\n')
-		}
-		text = append(text, grant.TOML(&rules[i])...)
 	}
+	text := rulefile.Append(old, rules...)
 	f, err := rulefile.Parse(text, "policy.toml", policy.User)
 	if err != nil {
 		return nil, fail.Config("%v", err).WithHint("kx config validate").Because(err)
