@@ -209,9 +209,6 @@ func (r *run) resolve() error {
 	return err
 }
 
-// NoSandbox is why a command needs a person: nothing but the rules holds it.
-const NoSandbox = "commands run without a full sandbox on this machine"
-
 // decide judges the call: its paths as they are written and as they lead, of
 // which the latter are what the tool gets.
 func (r *run) decide() error {
@@ -257,7 +254,7 @@ func (r *run) confine() error {
 		return r.limit.Profile("bash", r.profile.Name)
 	}
 	if !r.walled() && !c.Experimental.UnsandboxedBash {
-		judge.Raise(r.decision, NoSandbox)
+		judge.Raise(r.decision, judge.NoSandbox)
 	}
 	return nil
 }

@@ -13,6 +13,9 @@ type loser struct {
 
 func (l *loser) wire() *wire.Rule {
 	w := l.Wire()
+	if l.Scope == Builtin {
+		return w // that one always loses
+	}
 	if w.Lost = l.why; l.to != nil {
 		w.LostTo = l.to.Source()
 	}

@@ -9,6 +9,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"time"
 )
 
@@ -133,6 +134,8 @@ type Rule struct {
 type RuleDoc struct {
 	Type string `json:"type"`
 	V    int    `json:"v"`
+	// Number is the rule's place in the list, for kx policy remove.
+	Number int `json:"number"`
 	Rule
 }
 
@@ -185,6 +188,23 @@ type Decision struct {
 	LosingRules      []Rule  `json:"losing_rules"`
 
 	Extra Extra `json:"-"`
+}
+
+// Deciding yields the rule of every point, and the rule of the whole.
+func (d *Decision) Deciding() iter.Seq[*Rule] {
+	return func(yield func(*Rule) bool) {
+		lists := [][]Point{{{Rule: d.Rule}}, d.Points}
+		for _, l := range d.Leaves {
+			lists = append(lists, l.Points)
+		}
+		for _, points := range lists {
+			for _, p := range points {
+				if p.Rule != nil && !yield(p.Rule) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // MatrixCell is one tool under one mode.

@@ -13,8 +13,10 @@ import (
 	"github.com/kxtools/kx/internal/base/lines"
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/policy/view"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate"
+	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
@@ -23,7 +25,7 @@ import (
 // CheckOptions of kx policy check.
 type CheckOptions struct {
 	App  *app.App
-	Open func() (*deps, error)
+	Open func() (*view.Deps, error)
 
 	Tool     string
 	Input    string
@@ -33,7 +35,7 @@ type CheckOptions struct {
 
 // NewCheck returns the command; a nil run is the real one.
 func NewCheck(a *app.App, run func(context.Context, *CheckOptions) error) *app.Command {
-	o := &CheckOptions{App: a, Open: func() (*deps, error) { return open(a) }}
+	o := &CheckOptions{App: a, Open: func() (*view.Deps, error) { return view.Open(a) }}
 	if run == nil {
 		run = check
 	}
@@ -94,13 +96,13 @@ func check(ctx context.Context, o *CheckOptions) error {
 	if e := fail.As(err); e != nil {
 		return e.WithHint("kx tool show %s", o.Tool)
 	}
-	dec := d.explain(&wire.Call{Tool: o.Tool, Input: input})
-	if err := o.App.Printer().Record(dec, func(t *out.Text) { explain(t, dec) }); err != nil {
+	dec := explain(d, &wire.Call{Tool: o.Tool, Input: input})
+	if err := o.App.Printer().Record(dec, func(t *out.Text) { view.Explain(t, dec) }); err != nil {
 		return err
 	}
-	if o.Tool == "bash" && dec.Decision == wire.Allow && !d.judge.Config.Experimental.UnsandboxedBash && !gate.OnHost(dec) {
+	if o.Tool == "bash" && dec.Decision == wire.Allow && !d.Judge.Config.Experimental.UnsandboxedBash && !gate.OnHost(dec) {
 		if w, err := site.Of(o.App).Walls(); err != nil || w.Kind != jail.Full {
-			o.App.Note("a call on this machine would ask all the same: %s", gate.NoSandbox)
+			o.App.Note("a call on this machine would ask all the same: %s", judge.NoSandbox)
 		}
 	}
 	return o.exit(exitOf(dec, true))
@@ -114,12 +116,12 @@ func (o *CheckOptions) exit(status int) error {
 }
 
 // explain decides one call, in its own mode if it has one.
-func (d *deps) explain(c *wire.Call) *wire.Decision {
-	m := d.judge.Mode
+func explain(d *view.Deps, c *wire.Call) *wire.Decision {
+	m := d.Judge.Mode
 	if own, ok := mode.Parse(c.Mode); ok {
 		m = own
 	}
-	dec := d.judge.Explain(c.Tool, c.Input, m, d.loaded(c.Tool))
+	dec := d.Judge.Explain(c.Tool, c.Input, m, d.Loaded(c.Tool))
 	dec.ID, dec.Extra = c.ID, c.Extra
 	if _, known := catalogue.Lookup(c.Tool); !known {
 		if near := catalogue.Suggest(c.Tool); near != "" {
@@ -144,7 +146,7 @@ func exitOf(d *wire.Decision, alone bool) int {
 	return fail.ExitDenied
 }
 
-func checkStream(ctx context.Context, o *CheckOptions, d *deps) error {
+func checkStream(ctx context.Context, o *CheckOptions, d *view.Deps) error {
 	in := lines.New(o.App.IO.Input(ctx), maxInput)
 	worst := fail.ExitOK
 	err := out.Each(o.App.Printer(), decisionColumns, func(emit func(any) error) error {
@@ -170,7 +172,7 @@ func checkStream(ctx context.Context, o *CheckOptions, d *deps) error {
 				worst = fail.Worst(worst, fail.Exit(err))
 				doc = wire.ErrorDoc{Type: "error", V: wire.Version, Error: *fail.As(err).Wire()}
 			} else {
-				dec := d.explain(call)
+				dec := explain(d, call)
 				worst = fail.Worst(worst, exitOf(dec, false))
 				doc = dec
 			}
@@ -190,7 +192,7 @@ var decisionColumns = out.Columns[any]{
 	Row: func(doc any) []string {
 		switch d := doc.(type) {
 		case *wire.Decision:
-			return []string{d.Tool, string(d.Decision), ruleText(d.Rule), source(d.Rule), strings.TrimSpace(ownReason(d) + " " + d.Hint)}
+			return []string{d.Tool, string(d.Decision), view.RuleText(d.Rule), view.Source(d.Rule), strings.TrimSpace(view.OwnReason(d) + " " + d.Hint)}
 		case wire.ErrorDoc:
 			return []string{"", "error", "", "", d.Error.Message}
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/policy/view"
 	"github.com/kxtools/kx/pkg/policy/lint"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -13,7 +14,7 @@ import (
 // LintOptions of kx policy lint.
 type LintOptions struct {
 	App  *app.App
-	Open func() (*deps, error)
+	Open func() (*view.Deps, error)
 }
 
 // LintDoc is one finding.
@@ -28,7 +29,7 @@ type LintDoc struct {
 
 // NewLint returns the command; a nil run is the real one.
 func NewLint(a *app.App, run func(context.Context, *LintOptions) error) *app.Command {
-	o := &LintOptions{App: a, Open: func() (*deps, error) { return open(a) }}
+	o := &LintOptions{App: a, Open: func() (*view.Deps, error) { return view.Open(a) }}
 	if run == nil {
 		run = findings
 	}
@@ -52,13 +53,13 @@ func findings(_ context.Context, o *LintOptions) error {
 		return err
 	}
 	docs := []LintDoc{}
-	for _, f := range lint.Rules(d.judge.Rules.Set.Rules()) {
+	for _, f := range lint.Rules(d.Judge.Rules.Set.Rules()) {
 		docs = append(docs, LintDoc{Type: "finding", V: wire.Version, Code: f.Code, Rule: f.Rule.Wire(), Detail: f.Detail, Remedy: f.Remedy})
 	}
 	if err := out.List(o.App.Printer(), out.Columns[LintDoc]{
 		Header: []string{"CODE", "DECISION", "RULE", "SOURCE", "DETAIL"},
 		Row: func(f LintDoc) []string {
-			return []string{f.Code, string(f.Rule.Decision), ruleText(f.Rule), source(f.Rule), d.shortened(f.Detail + "; " + f.Remedy)}
+			return []string{f.Code, string(f.Rule.Decision), view.RuleText(f.Rule), view.Source(f.Rule), d.Shortened(f.Detail + "; " + f.Remedy)}
 		},
 		Empty: "nothing to say",
 	}, docs); err != nil {

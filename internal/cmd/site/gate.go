@@ -52,18 +52,35 @@ func (s *Site) judging() (judge.Options, error) {
 }
 
 // Judge returns a judge for explanations: it takes any mode and touches nothing.
+// With --session it explains the calls of that session.
 func (s *Site) Judge() (*judge.Judge, error) {
-	o, err := s.judging()
+	o, err := s.Judging()
 	if err != nil {
 		return nil, err
 	}
-	o.AnyMode = true
+	if id := s.app.Globals.Session; id != "" {
+		own, err := s.session(o.State, id)
+		if err != nil {
+			return nil, err
+		}
+		o.ID, o.Session, o.Caller = id, own.Mode, own.Caller
+	}
+	return judge.Open(o)
+}
+
+// Judging returns what explanations are judged by here, of no session.
+func (s *Site) Judging() (judge.Options, error) {
+	o, err := s.judging()
+	if err != nil {
+		return o, err
+	}
+	o.AnyMode, o.Now = true, s.app.Now
 	if o.State, err = s.Peek(); err != nil {
-		return nil, err
+		return o, err
 	}
 	o.Sandbox = s.Sandbox(o.Dirs, o.State)
 	o.Sandbox.DryRun = true
-	return judge.Open(o)
+	return o, nil
 }
 
 // Walls returns what stands between programs and this machine, for people: nothing
@@ -178,14 +195,18 @@ const callID = 10
 // SharedSession returns the options of a session that is not an agent's run: its
 // id must exist, and its mode is a ceiling.
 func (s *Site) SharedSession(id string) (GateOptions, error) {
-	o := GateOptions{Session: id, Caller: s.Caller("cli")}
 	if id == "" {
-		return o, nil
+		return GateOptions{Caller: s.Caller("cli")}, nil
 	}
 	st, err := s.State()
 	if err != nil {
-		return o, err
+		return GateOptions{}, err
 	}
+	return s.session(st, id)
+}
+
+func (s *Site) session(st *state.State, id string) (GateOptions, error) {
+	o := GateOptions{Session: id, Caller: s.Caller("cli")}
 	m, err := session.New(st, s.app.Now).Meta(id)
 	if err != nil {
 		return o, err

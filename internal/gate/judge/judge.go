@@ -20,6 +20,7 @@ import (
 	"github.com/kxtools/kx/internal/record/trust"
 	"github.com/kxtools/kx/pkg/policy"
 	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/grant"
 	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -35,6 +36,8 @@ type Options struct {
 	ID        string // of that session, "" for explanations outside of any
 	Caller    string // whose calls they are
 	Now       func() time.Time
+	Policy    *config.File     // takes the place of the user's policy file
+	Granted   []policy.Rule    // the session's rules, of an explanation without ID
 	AnyMode   bool             // explain any mode, even one that would widen
 	Scope     scope.Scope      // of the session
 	Sandbox   *sandbox.Sandbox // knows where /tmp lies; nil for the machine's
@@ -71,7 +74,10 @@ func Open(o Options) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	var granted []policy.Rule
+	if o.Policy != nil {
+		cfg.UserPolicy = o.Policy
+	}
+	granted := o.Granted
 	if o.ID != "" {
 		if granted, err = rules.Granted(o.State, o.Now, o.ID, o.Caller); err != nil {
 			return nil, err
@@ -142,6 +148,24 @@ func effectiveMode(cfg *config.Config, o Options) (string, error) {
 	}
 	return m, nil
 }
+
+// At returns a judge for calls that start in another folder of the workspace.
+func (j *Judge) At(cwd string) *Judge {
+	if !paths.Inside(j.Workspace, cwd) {
+		cwd = j.Workspace
+	}
+	c, env := *j, *j.env
+	env.Cwd, c.Cwd, c.env = cwd, cwd, &env
+	return &c
+}
+
+// Grants returns the smallest literal rules that allow a call, see pkg/policy/grant.
+func (j *Judge) Grants(name string, input json.RawMessage) ([]policy.Rule, error) {
+	return grant.Rules(name, input, j.env)
+}
+
+// NoSandbox is why a command needs a person: nothing but the rules holds it.
+const NoSandbox = "commands run without a full sandbox on this machine"
 
 // Once returns a judge for one call, which resolves a path once: the file that it
 // decides of and the file that it makes canonical are one, even if somebody moves

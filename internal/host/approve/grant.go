@@ -58,7 +58,10 @@ func (h *Host) widen(args *answerArgs, ans *approval.Answer) error {
 	if ans.Scope == approval.Session {
 		return h.addToSession(a, ans.Rules)
 	}
-	_, err = h.policyWith(a, rules)
+	old, err := config.ReadPolicy(h.config, os.Getuid())
+	if err == nil {
+		_, err = policyWith(old, a, rules)
+	}
 	return err
 }
 
@@ -114,11 +117,7 @@ func (h *Host) addToSession(a *wire.Approval, rules []wire.Rule) error {
 
 // policyWith returns the user's policy with the rules of a request added. It is
 // an error if the call would be denied all the same.
-func (h *Host) policyWith(a *wire.Approval, rules []policy.Rule) ([]byte, error) {
-	old, err := config.ReadPolicy(h.config, os.Getuid())
-	if err != nil {
-		return nil, err
-	}
+func policyWith(old []byte, a *wire.Approval, rules []policy.Rule) ([]byte, error) {
 	for i := range rules {
 		rules[i].Reason = "allowed always with request " + a.ID
 	}
@@ -144,11 +143,16 @@ func (h *Host) always(a *wire.Approval) error {
 	if err != nil {
 		return err
 	}
-	text, err := h.policyWith(a, rules)
-	if err != nil {
-		return err
+	digest, bad := "", error(nil)
+	path, err := config.EditPolicy(h.config, os.Getuid(), func(old []byte, _ string) ([]byte, error) {
+		var text []byte
+		text, bad = policyWith(old, a, rules)
+		digest = config.Digest(text)
+		return text, bad
+	})
+	if bad != nil {
+		return bad
 	}
-	path, digest, err := config.WritePolicy(h.config, text)
 	if err != nil {
 		return fail.Failed("not_always", "request %s is allowed once; the rule could not be written: %v", a.ID, err).Because(err)
 	}
