@@ -203,7 +203,7 @@ func onHost(l *line) bool {
 	return programs > 0
 }
 
-// unlearn drops the rules by which a call that a person denied would be allowed.
+// unlearn drops rules until a call that a person denied would not be allowed by them.
 func (b *bench) unlearn(l *line, out *Lessons) error {
 	input, err := b.o.Log.ReadBlob(l.InputBlob)
 	if err != nil {
@@ -223,20 +223,17 @@ func (b *bench) unlearn(l *line, out *Lessons) error {
 		if d.BaseDecision != wire.Allow {
 			return nil
 		}
-		drop := map[string]bool{}
+		least := -1 // the least used of those that decide: the other ones may be meant elsewhere
 		for r := range d.Deciding() {
-			drop[r.Source] = true
-		}
-		kept := out.Rules[:0:0]
-		for i, r := range out.Rules {
-			if !drop[list[i].Source()] {
-				kept = append(kept, r)
+			i := slices.IndexFunc(list, func(have policy.Rule) bool { return have.Source() == r.Source })
+			if i >= 0 && (least < 0 || out.Rules[i].Calls < out.Rules[least].Calls) {
+				least = i
 			}
 		}
-		if len(kept) == len(out.Rules) {
+		if least < 0 {
 			return nil // today's rules allow it
 		}
-		out.Rules = kept
+		out.Rules = slices.Delete(out.Rules, least, least+1)
 	}
 	return nil
 }
