@@ -9,32 +9,78 @@ import (
 	"github.com/kxtools/kx/pkg/wire"
 )
 
-// index finds the rules that may cover another one. Only those that are wider than
-// one literal thing can, besides rules with the very same conditions.
+// index finds the rules that may cover another one, without comparing all with
+// all: those with the very same conditions, and those that are wider, by what they
+// are wider in.
 type index struct {
-	wide      []*rule            // with anything but a command
-	byProgram map[string][]*rule // with a command
-	same      map[string][]*rule // by all conditions
+	same   map[string][]*rule // by all conditions
+	byHead map[string][]*rule // commands that go on in any way
+	byTree map[string][]*rule // everything below a folder
+	byHost map[string][]*rule // everything below an address
+	byTool map[string][]*rule // without any of these conditions
+	rest   []*rule            // other globs
+	budget int
 }
 
+// maxCompared is how many comparisons are worth it: all of 100,000 rules that are
+// alike would take minutes, and a person can't read what they find.
+const maxCompared = 20_000_000
+
 func newIndex(list []rule) *index {
-	x := &index{byProgram: map[string][]*rule{}, same: map[string][]*rule{}}
+	x := &index{
+		same: map[string][]*rule{}, byHead: map[string][]*rule{}, byTree: map[string][]*rule{}, byHost: map[string][]*rule{}, byTool: map[string][]*rule{},
+		budget: maxCompared,
+	}
 	for i := range list {
 		r := &list[i]
 		if r.Origin != policy.Static && r.Origin != "" {
 			continue // what a person or a hook adds for a while proves nothing
 		}
-		x.same[key(r)] = append(x.same[key(r)], r)
+		put := func(m map[string][]*rule, k string) { m[k] = append(m[k], r) }
+		put(x.same, key(r))
+		tree, isTree := r.path.Tree()
+		host, isHost := r.url.Tree()
 		switch {
-		case r.Command != "" && len(r.command.Words) > 0 && !r.command.Rest:
-		case r.Command != "" && len(r.command.Words) > 0:
-			x.byProgram[r.command.Program()] = append(x.byProgram[r.command.Program()], r)
-		case r.Path != "" && !strings.ContainsAny(r.Path, "*?[{"):
+		case len(r.command.Words) > 0 && r.command.Rest:
+			put(x.byHead, r.command.Heads()[0])
+		case len(r.command.Words) > 0:
+		case r.Path != "" && isTree:
+			put(x.byTree, tree)
+		case r.URL != "" && isHost:
+			put(x.byHost, host)
+		case r.Path == "" && r.URL == "":
+			put(x.byTool, r.Tool)
+		case !strings.ContainsAny(r.Path+r.URL, "*?[{"):
 		default:
-			x.wide = append(x.wide, r)
+			x.rest = append(x.rest, r)
 		}
 	}
 	return x
+}
+
+// candidates returns the rules that may cover r.
+func (x *index) candidates(r *rule) [][]*rule {
+	lists := [][]*rule{x.same[key(r)], x.byTool[r.Tool]}
+	for i := range r.Tool {
+		lists = append(lists, x.byTool[r.Tool[:i]+"*"])
+	}
+	for _, h := range r.command.Heads() {
+		lists = append(lists, x.byHead[h])
+	}
+	if r.Path != "" {
+		for _, t := range r.path.Within() {
+			lists = append(lists, x.byTree[t])
+		}
+	}
+	if r.URL != "" {
+		for _, h := range r.url.Within() {
+			lists = append(lists, x.byHost[h])
+		}
+	}
+	if r.Path != "" || r.URL != "" {
+		lists = append(lists, x.rest)
+	}
+	return lists
 }
 
 func key(r *rule) string {
@@ -43,12 +89,11 @@ func key(r *rule) string {
 
 // useless says which rule makes r do nothing, if one does.
 func (x *index) useless(r *rule) (code, detail, remedy string) {
-	lists := [][]*rule{x.same[key(r)], x.wide}
-	if len(r.command.Words) > 0 {
-		lists = append(lists, x.byProgram[r.command.Program()])
-	}
-	for _, list := range lists {
+	for _, list := range x.candidates(r) {
 		for _, o := range list {
+			if x.budget--; x.budget < 0 {
+				return "", "", ""
+			}
 			if o == r || o.File == r.File && o.Line == r.Line || !covers(o, r) {
 				continue
 			}
@@ -101,7 +146,7 @@ func repeats(o, r *rule) bool {
 // covers reports whether o surely speaks for every point that r speaks for.
 func covers(o, r *rule) bool {
 	switch {
-	case !o.Fits(r.Tool) || !speaksWhere(o, r):
+	case !o.Fits(r.Tool):
 		return false
 	case o.Command != "" && (r.Command == "" || !o.command.Covers(&r.command, o.Decision, r.Decision)):
 		return false
@@ -116,7 +161,7 @@ func covers(o, r *rule) bool {
 			return false
 		}
 	}
-	return true
+	return speaksWhere(o, r)
 }
 
 // speaksWhere compares what kinds of points two rules speak for at all.

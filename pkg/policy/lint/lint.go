@@ -70,21 +70,21 @@ func Rules(all []policy.Rule) []Finding {
 			list = append(list, r)
 		}
 	}
-	idx := newIndex(list)
+	idx, names := newIndex(list), known()
 	for i := range list {
 		r := &list[i]
 		add := func(code, remedy, format string, args ...any) {
 			out = append(out, Finding{Code: code, Rule: r.Rule, Detail: fmt.Sprintf(format, args...), Remedy: remedy})
 		}
-		lintName(r, add)
+		lintName(r, names, add)
 		broad := false
 		if r.Decision == wire.Allow {
-			if code, detail, remedy := tooMuch(r); code != "" {
+			if code, detail, remedy := tooMuch(r, names); code != "" {
 				add(code, remedy, "%s", detail)
 				broad = true
 			}
 		}
-		if detail, remedy := neverMet(r); detail != "" && !broad {
+		if detail, remedy := neverMet(r, names); detail != "" && !broad {
 			add(Dead, remedy, "%s", detail)
 			continue
 		}
@@ -95,8 +95,19 @@ func Rules(all []policy.Rule) []Finding {
 	return out
 }
 
+// known returns the built-in tools.
+func known() []catalogue.Entry {
+	var list []catalogue.Entry
+	for _, name := range catalogue.Names() {
+		if entry, ok := catalogue.Lookup(name); ok {
+			list = append(list, entry)
+		}
+	}
+	return list
+}
+
 // lintName looks for names that nothing has.
-func lintName(r *rule, add func(code, remedy, format string, args ...any)) {
+func lintName(r *rule, names []catalogue.Entry, add func(code, remedy, format string, args ...any)) {
 	prefix, isPrefix := strings.CutSuffix(r.Tool, "*")
 	if !isPrefix {
 		if _, ok := catalogue.Lookup(r.Tool); ok {
@@ -112,8 +123,8 @@ func lintName(r *rule, add func(code, remedy, format string, args ...any)) {
 	if strings.HasPrefix("mcp__", prefix) || catalogue.IsMCP(prefix) {
 		return
 	}
-	for _, n := range catalogue.Names() {
-		if strings.HasPrefix(n, prefix) {
+	for i := range names {
+		if strings.HasPrefix(names[i].Name, prefix) {
 			return
 		}
 	}

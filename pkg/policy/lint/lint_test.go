@@ -256,3 +256,27 @@ func TestProofs(t *testing.T) {
 		}
 	}
 }
+
+// Lint of 100,000 rules takes seconds, whatever they are like.
+func BenchmarkRules(b *testing.B) {
+	for name, make := range map[string]func(i int) policy.Rule{
+		"commands": func(i int) policy.Rule { return policy.Rule{Tool: "bash", Command: fmt.Sprintf("git sub%d *", i)} },
+		"folders":  func(i int) policy.Rule { return policy.Rule{Effect: "read", Path: fmt.Sprintf("a/b%d/**", i)} },
+		"globs":    func(i int) policy.Rule { return policy.Rule{Path: fmt.Sprintf("**/x%d*", i)} },
+		"inputs": func(i int) policy.Rule {
+			return policy.Rule{Tool: "mcp__a__b", Input: map[string]string{"x": fmt.Sprint(i)}}
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			var all []policy.Rule
+			for i := range 100_000 {
+				r := make(i)
+				r.Decision, r.Scope, r.File, r.Line = wire.Ask, policy.User, "p", i+1
+				all = append(all, r)
+			}
+			for b.Loop() {
+				Rules(all)
+			}
+		})
+	}
+}

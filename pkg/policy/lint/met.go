@@ -11,7 +11,7 @@ import (
 )
 
 // neverMet says why no call can meet a rule, and what to write instead.
-func neverMet(r *rule) (detail, remedy string) {
+func neverMet(r *rule, names []catalogue.Entry) (detail, remedy string) {
 	switch {
 	case r.Path != "" && r.URL != "":
 		return "nothing has both a path and an address", "make two rules of it"
@@ -34,12 +34,11 @@ func neverMet(r *rule) (detail, remedy string) {
 		return "", "" // what an MCP tool takes is not known here
 	}
 	met := false
-	for _, name := range catalogue.Names() {
-		entry, ok := catalogue.Lookup(name)
-		if ok && r.Concerns(&entry) {
+	for i := range names {
+		if r.Concerns(&names[i]) {
 			return "", ""
 		}
-		met = met || r.Fits(name)
+		met = met || r.Fits(names[i].Name)
 	}
 	if !met {
 		return "", "" // lintName has said so

@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/kxtools/kx/pkg/policy/catalogue"
@@ -43,7 +44,7 @@ func family(program string) string {
 }
 
 // tooMuch says how a rule that allows allows everything of its kind.
-func tooMuch(r *rule) (code, detail, remedy string) {
+func tooMuch(r *rule, names []catalogue.Entry) (code, detail, remedy string) {
 	bash := r.Fits("bash")
 	none := r.conditions == 0
 	exec := r.Effect == "" || r.Effect == catalogue.Exec
@@ -60,7 +61,7 @@ func tooMuch(r *rule) (code, detail, remedy string) {
 		return AllowAll, "it compares the line as a whole, so whatever stands behind these words is allowed, too", "write command instead of input.command"
 	case r.Command != "" && bash && exec && r.Path == "":
 		return commandTooMuch(r)
-	case r.Path != "" && r.Effect != catalogue.Read && writes(r) && wholeTree(r):
+	case r.Path != "" && r.Effect != catalogue.Read && writes(r, names) && wholeTree(r):
 		return AllowAll, "it allows to write every path", `name a folder: path = "docs/**"`
 	case r.URL != "" && r.url.Everything() && r.Command == "":
 		return AllowAll, "it allows every address", `name a host: url = "https://example.com/**"`
@@ -114,17 +115,13 @@ func takesCode(r *rule) bool {
 }
 
 // writes reports whether a tool that the rule fits can write.
-func writes(r *rule) bool {
+func writes(r *rule, names []catalogue.Entry) bool {
 	if catalogue.IsMCP(strings.TrimSuffix(r.Tool, "*")) || r.Fits("bash") {
 		return true
 	}
-	for _, name := range catalogue.Names() {
-		if entry, ok := catalogue.Lookup(name); ok && r.Fits(name) {
-			for _, e := range entry.Effects {
-				if e == catalogue.Write {
-					return true
-				}
-			}
+	for i := range names {
+		if r.Fits(names[i].Name) && slices.Contains(names[i].Effects, catalogue.Write) {
+			return true
 		}
 	}
 	return false

@@ -79,3 +79,55 @@ func (p *URL) Everything() bool {
 	host, _, _ := strings.Cut(p.glob, "/")
 	return (host == "*" || host == "**") && strings.HasSuffix(p.glob, "/**")
 }
+
+// Tree returns the folder of which the pattern is everything, as Within names it.
+func (p *Path) Tree() (string, bool) {
+	dir, ok := strings.CutSuffix(p.Glob, "/**")
+	return string(p.root) + dir, ok && !strings.ContainsAny(dir, meta)
+}
+
+// Within returns the trees that surely hold whatever the pattern matches.
+func (p *Path) Within() []string { return trees(string(p.root), p.Glob) }
+
+// Tree is Path.Tree for addresses.
+func (p *URL) Tree() (string, bool) {
+	dir, ok := strings.CutSuffix(p.glob, "/**")
+	return dir, ok && !strings.ContainsAny(dir, meta)
+}
+
+// Within is Path.Within for addresses.
+func (p *URL) Within() []string { return trees("", p.glob) }
+
+// trees returns the folders of a glob up to its first part that is not literal.
+func trees(root, glob string) []string {
+	var out []string
+	for i, part := range strings.Split(glob, "/") {
+		if strings.ContainsAny(part, meta) {
+			break
+		}
+		if i == 0 {
+			out = append(out, root+part)
+		} else {
+			out = append(out, out[i-1]+"/"+part)
+		}
+	}
+	return out
+}
+
+// Heads returns the beginnings of the words, longest first, by which a pattern that
+// goes on in any way is found.
+func (p *Command) Heads() []string {
+	if len(p.Words) == 0 {
+		return nil
+	}
+	out := make([]string, len(p.Words))
+	head := ""
+	for i, w := range p.Words {
+		if i == 0 {
+			w = path.Base(w)
+		}
+		head += w + "\x00"
+		out[len(p.Words)-1-i] = head
+	}
+	return out
+}
