@@ -103,7 +103,7 @@ func Add(ctx context.Context, a *app.App, d *view.Deps, human Human, line string
 	if starred {
 		a.Note("note: the * is taken as itself; with --glob it stands for any rest")
 	}
-	by, err := human(ctx, line, question("add", where(scope, a), add))
+	by, err := human(ctx, line, question("add", "to "+where(scope, a), add))
 	if err != nil {
 		return err
 	}
@@ -128,9 +128,9 @@ func question(verb, where string, list []policy.Rule) string {
 		b.WriteString(rulefile.TOML(&list[i]))
 	}
 	if len(list) == 1 {
-		return out.Sprintf("%s\n%s this rule, %s?", out.Block(b.String()), verb, where)
+		return out.Sprintf("%s\n%s this rule %s?", out.Block(b.String()), verb, where)
 	}
-	return out.Sprintf("%s\n%s these %d rules, %s?", out.Block(b.String()), verb, len(list), where)
+	return out.Sprintf("%s\n%s these %d rules %s?", out.Block(b.String()), verb, len(list), where)
 }
 
 // where names the place of a scope for a person.

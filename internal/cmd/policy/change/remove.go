@@ -74,7 +74,7 @@ func removeRule(ctx context.Context, o *RemoveOptions) error {
 	if err != nil {
 		return err
 	}
-	by, err := o.Human(ctx, "kx policy remove", question("remove", where(r.Scope, o.App), []policy.Rule{r}))
+	by, err := o.Human(ctx, "kx policy remove", question("remove", "from "+where(r.Scope, o.App), []policy.Rule{r}))
 	if err != nil {
 		return err
 	}
