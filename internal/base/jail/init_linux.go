@@ -125,12 +125,16 @@ func live(p *Plan) (Report, error) {
 
 // start starts the program on a thread of its own, which alone is bound by
 // Landlock: its domain is the program's, and this process must be able to signal
-// it. The thread ends with the goroutine.
+// it. Capabilities go on that same thread, since a program that links C can't take
+// them from the others. The thread ends with the goroutine.
 func (p *Plan) start() (pid int, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
+		if err = dropCapabilities(); err != nil {
+			return
+		}
 		if err = p.bind(); err != nil {
 			return
 		}
