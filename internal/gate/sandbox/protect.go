@@ -13,6 +13,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/record/scratch"
 )
 
 // settings are files and folders of a workspace that tell a person's programs what
@@ -43,7 +44,13 @@ func (b *build) keep(path string) {
 // While it runs nothing can keep it from making what is not there.
 func (b *build) takeAway() []string {
 	var notes []string
+	if len(b.absent) > 0 {
+		for _, dir := range append([]string{b.place.Workspace}, b.plan.Pinned...) {
+			regain(dir)
+		}
+	}
 	for _, path := range b.absent {
+		regain(path)
 		if _, err := os.Lstat(path); err != nil {
 			continue
 		}
@@ -56,7 +63,7 @@ func (b *build) takeAway() []string {
 			aside = filepath.Join(aside, filepath.Base(path))
 			err = os.Rename(path, aside)
 			if err != nil { // another file system
-				err = os.RemoveAll(path)
+				err = scratch.Remove(path)
 				aside = ""
 			}
 		}
@@ -71,6 +78,20 @@ func (b *build) takeAway() []string {
 	}
 	b.absent = nil
 	return notes
+}
+
+// regain gives the owner all rights over a folder, if there is one: a program may
+// have taken them away, so that nothing in it can be moved.
+func regain(dir string) {
+	root, err := os.OpenRoot(filepath.Dir(dir)) // another program may put a link in its place
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	name := filepath.Base(dir)
+	if fi, err := root.Lstat(name); err == nil && fi.IsDir() && fi.Mode().Perm()&0o700 != 0o700 {
+		_ = root.Chmod(name, fi.Mode().Perm()|0o700)
+	}
 }
 
 // maxHidden is how many files are masked by rules: each costs the kernel a mount.
