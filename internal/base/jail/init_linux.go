@@ -157,6 +157,9 @@ func (p *Plan) bind() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return at("set no_new_privs", err)
 	}
+	if err := noKeys(); err != nil && !errors.Is(err, unix.EINVAL) { // a kernel without filters
+		return at("take the keys away", err)
+	}
 	if p.Kind == None {
 		return nil
 	}
