@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -52,9 +54,7 @@ func at(what string, err error) error {
 
 // first is the life of the first process.
 func first() int {
-	for fd := specFD; fd <= reportFD; fd++ {
-		unix.CloseOnExec(fd)
-	}
+	keepFiles()
 	out := os.NewFile(reportFD, "report")
 	p, err := readPlan()
 	var r Report
@@ -77,6 +77,20 @@ func first() int {
 		return statusFailed
 	}
 	return r.Exit
+}
+
+// keepFiles closes to the program what this process was given: its own pipes, and
+// whatever kx has inherited from who started it.
+func keepFiles() {
+	if unix.CloseRange(specFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	open, _ := os.ReadDir("/proc/self/fd") // kernels before 5.11
+	for _, e := range open {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= specFD {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 func readPlan() (*Plan, error) {
