@@ -45,6 +45,8 @@ type step struct {
 
 func (s *step) Error() string { return s.what + ": " + s.err.Error() }
 
+func (s *step) Unwrap() error { return s.err }
+
 func at(what string, err error) error {
 	if err == nil {
 		return nil
@@ -183,6 +185,12 @@ func (p *Plan) bind() error {
 // become turns this process into the program, behind what walls there are.
 func become(p *Plan) error {
 	runtime.LockOSThread()
+	if os.Geteuid() == 0 {
+		// The superuser of a container may not be allowed to give them up.
+		if err := dropCapabilities(); err != nil && !errors.Is(err, unix.EPERM) {
+			return err
+		}
+	}
 	if err := p.bind(); err != nil {
 		return err
 	}
