@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"io/fs"
 	"net"
 	"os"
@@ -66,7 +67,7 @@ func (s *siege) furnish() {
 	s.secret("file in /tmp", s.tmp, s.canary("file in /tmp"))
 	for name, text := range map[string]string{
 		".bashrc": "true\n", "notes": "Dear diary\n", ".cache/go-build/object": "compiled\n", "bin/tool": "#!/bin/sh\n", "fixed/link": "there before\n",
-		"ws/.mcp.json": "{}\n", "ws/.claude/settings.json": "{}\n", "ws/README.md": "Hello\n",
+		"ws/.mcp.json": "{}\n", "ws/.claude/settings.json": "{}\n", "ws/README.md": "Hello\n", "ws/linked/settings.json": "{}\n",
 	} {
 		s.write(filepath.Join(s.home, name), text, 0o600)
 	}
@@ -76,7 +77,7 @@ func (s *siege) furnish() {
 			s.Fatal(err)
 		}
 	}
-	if err := os.Link(s.home+"/fixed/link", s.ws+"/hard"); err != nil {
+	if err := errors.Join(os.Link(s.home+"/fixed/link", s.ws+"/hard"), os.Symlink("linked", s.ws+"/.gemini")); err != nil {
 		s.Fatal(err)
 	}
 	s.own()

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/kxtools/kx/internal/base/jail"
 )
 

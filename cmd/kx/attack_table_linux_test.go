@@ -157,6 +157,7 @@ var attempts = []attempt{
 	{name: "servers of the project", do: "echo '{\"mcpServers\":{}}' > .mcp.json; rm -f .mcp.json; ln -s evil .mcp.json", landlock: inside, none: rights, host: rights},
 	{name: "environment of the project", do: "echo evil > .envrc; chmod 500 .", landlock: inside, none: rights, host: rights},
 	{name: "settings of a client", do: "echo evil > .claude/settings.json; mv .claude c; mkdir .claude .codex .gemini .cursor; echo evil > .codex/config.toml", landlock: inside, none: rights, host: rights},
+	{name: "settings behind a link", do: "echo evil > linked/settings.json; mv linked l; mkdir linked; rm -f .gemini; ln -s evil .gemini", landlock: inside, none: rights, host: rights},
 	{name: "repository in the workspace", do: "git init -q sub && git -C sub config core.fsmonitor evil && echo OPEN", full: leaves, landlock: leaves, none: rights, host: rights},
 	{name: "program with the rights of its owner", do: "cp /bin/true t && chmod 4755 t && [ -u t ] && echo OPEN", full: leaves, landlock: leaves, none: rights, host: rights},
 }

@@ -170,10 +170,14 @@ func running(pid int) bool {
 
 // left are processes of this home that were not there before.
 func (s *siege) left() (pids []int) {
+	own := map[int]bool{}
+	if s.kx != nil {
+		own[s.kx.Process.Pid], own[s.kxPID()] = true, true
+	}
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
-		if err != nil || s.there[pid] || s.others[pid] || s.kx != nil && pid == s.kx.Process.Pid {
+		if err != nil || s.there[pid] || s.others[pid] || own[pid] {
 			continue
 		}
 		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
@@ -268,7 +272,7 @@ func (s *siege) watched(path string) (keep, within bool) {
 	if rel, ok := strings.CutPrefix(path, s.ws+"/"); ok {
 		first, rest, _ := strings.Cut(rel, "/")
 		switch {
-		case strings.HasPrefix(first, "witness"), slices.Contains([]string{".kx", ".mcp.json", ".envrc", ".claude", ".codex", ".gemini", ".cursor"}, first):
+		case strings.HasPrefix(first, "witness"), slices.Contains([]string{".kx", ".mcp.json", ".envrc", ".claude", ".codex", ".gemini", "linked", ".cursor"}, first):
 			return true, true
 		case first == ".git":
 			top, _, _ := strings.Cut(rest, "/")
@@ -314,7 +318,7 @@ func (s *siege) restore(changed bool) {
 	}
 	entries, _ := os.ReadDir(s.ws)
 	for _, e := range entries {
-		if !slices.Contains([]string{".git", ".mcp.json", ".claude", "README.md", "hard"}, e.Name()) {
+		if !slices.Contains([]string{".git", ".mcp.json", ".claude", ".gemini", "linked", "README.md", "hard"}, e.Name()) {
 			_ = os.RemoveAll(filepath.Join(s.ws, e.Name()))
 		}
 	}
@@ -322,7 +326,7 @@ func (s *siege) restore(changed bool) {
 		return
 	}
 	for path := range s.look() {
-		if _, ok := s.before[path]; !ok {
+		if _, ok := s.before[path]; !ok && !strings.HasPrefix(path, s.state+"/agentroot/") { // that is a new kx's
 			_ = os.RemoveAll(path)
 		}
 	}
@@ -336,6 +340,11 @@ func (s *siege) restore(changed bool) {
 		switch {
 		case e.mode.IsDir():
 			_ = os.MkdirAll(path, e.mode.Perm())
+		case e.mode.Type() == fs.ModeSymlink:
+			_ = os.Remove(path)
+			_ = os.Symlink(e.text, path)
+			_ = os.Lchown(path, s.uid, -1)
+			continue
 		case e.mode.IsRegular():
 			s.write(path, e.text, e.mode.Perm())
 			_ = os.Chtimes(path, time.Time{}, time.Unix(0, e.time))
