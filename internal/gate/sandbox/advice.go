@@ -136,6 +136,8 @@ func Advice(command, output, label string, failed bool) []string {
 		return []string{"sandbox: .git with its hooks and config, and the settings of agents in the workspace, stay as and where they are; only people change them"}
 	case walled && anyOf(said, noNetwork...):
 		return []string{fmt.Sprintf("sandbox: commands have no network here: max_sandbox under [limits] of the user's config.toml is %q", label)}
+	case anyOf(said, "rustup could not choose a version", "/.rustup'"):
+		return []string{"sandbox: commands see RUSTUP_HOME if the user's config.toml passes them on:\n[sandbox]\nenv = [\"RUSTUP_HOME\"]"}
 	case anyOf(said, readOnly...):
 		return []string{"sandbox: commands write in the workspace, in /tmp, and where the user's config.toml lets them:\n[sandbox]\nwritable = [\"~/FOLDER\"]"}
 	case socket != "" && strings.Contains(said, "connection refused") && !anyOf(socket, "docker", "podman", "containerd", "crio"):

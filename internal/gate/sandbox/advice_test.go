@@ -87,6 +87,8 @@ func TestAdvice(t *testing.T) {
 		{"echo x > .envrc", "/bin/bash: line 1: .envrc: Read-only file system\n", "network_enabled", "only people change them"},
 		{"git commit -m x", "fatal: Unable to create '/w/.git/index.lock': Read-only file system\n", "read_only", `config.toml is "read_only"`},
 		{"npm install", "npm error code EAI_AGAIN", "workspace_write", `no network here: max_sandbox under [limits] of the user's config.toml is "workspace_write"`},
+		{"cargo build", "error: rustup could not choose a version of cargo to run, because one wasn't specified explicitly, and no default is configured.", "network_enabled", "env = [\"RUSTUP_HOME\"]"},
+		{"cargo build", "error: could not create home directory: '/home/u/.rustup': Read-only file system (os error 30)", "network_enabled", "env = [\"RUSTUP_HOME\"]"},
 		{"psql", "psql: error: connection to server on socket \"/var/run/postgresql/.s.PGSQL.5432\" failed: Connection refused", "network_enabled", "sockets = [\"/var/run/postgresql/.s.PGSQL.5432\"]"},
 	} {
 		if notes := Advice(c.command, c.output, c.label, true); len(notes) != 1 || !strings.Contains(notes[0], c.want) {
