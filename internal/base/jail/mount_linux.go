@@ -181,13 +181,32 @@ func (m *Mount) layer() (fd int, err error) {
 			return -1, err
 		}
 	}
-	if err := unix.FsconfigSetFlag(fsfd, "userxattr"); err != nil {
+	// Without volatile the end of every command would wait for all that is still to
+	// be written to the disk, whoever wrote it. What a crash of the machine may leave
+	// is what it leaves of any cache; the mark that it might have is taken off.
+	if err := unmark(filepath.Join(m.Work, "work/incompat")); err != nil {
 		return -1, err
+	}
+	for _, flag := range []string{"userxattr", "volatile"} {
+		if err := unix.FsconfigSetFlag(fsfd, flag); err != nil {
+			return -1, err
+		}
 	}
 	if err := unix.FsconfigCreate(fsfd); err != nil {
 		return -1, err
 	}
 	return unix.Fsmount(fsfd, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID)
+}
+
+// unmark removes the mark of a volatile layer, which the kernel would not mount
+// again otherwise. It does by name what os.RemoveAll finds out in twice the time.
+func unmark(dir string) error {
+	_ = unix.Unlink(filepath.Join(dir, "volatile/dirty"))
+	_ = unix.Rmdir(filepath.Join(dir, "volatile"))
+	if err := unix.Rmdir(dir); err != nil && !errors.Is(err, unix.ENOENT) {
+		return os.RemoveAll(dir)
+	}
+	return nil
 }
 
 // escapeLower writes a folder as overlayfs reads a list of them.
@@ -205,7 +224,12 @@ func (p *builder) mask() error {
 	defer unix.Close(empty)
 	var opened []string
 	for _, path := range p.Masked {
-		real, err := filepath.EvalSymlinks(path)
+		var st unix.Stat_t
+		err := unix.Lstat(path, &st) // most are not there: finding that out name by name takes its time
+		real := path
+		if err == nil {
+			real, err = filepath.EvalSymlinks(path)
+		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			continue
 		}
