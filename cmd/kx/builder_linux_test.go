@@ -120,11 +120,13 @@ func (b *builder) works(dir, command string) ran {
 	return r
 }
 
-// can reports whether this user may run a program.
-func (b *builder) can(argv ...string) bool {
-	cmd := b.as(exec.Command(argv[0], argv[1:]...))
-	cmd.Dir = "/"
-	return cmd.Run() == nil
+// finds reports whether this user finds a program that runs.
+func (b *builder) finds(argv []string) bool {
+	return slices.ContainsFunc(filepath.SplitList(b.path), func(dir string) bool {
+		cmd := b.as(exec.Command(filepath.Join(dir, argv[0]), argv[1:]...))
+		cmd.Dir = "/"
+		return cmd.Run() == nil
+	})
 }
 
 // tree describes all of a folder: what every file is, holds and says of itself.
@@ -312,17 +314,9 @@ func (b *builder) builds() {
 		{"cargo", []string{"cargo", "--version"}, buildCargo},
 		{"machine", []string{"cc", "--version"}, tryMachine},
 	} {
-		program := ""
-		for _, dir := range filepath.SplitList(b.path) {
-			if p := filepath.Join(dir, c.probe[0]); program == "" && b.can(append([]string{p}, c.probe[1:]...)...) {
-				program = p
-			}
-		}
-		if program == "" {
-			if root := *b; b.uid != os.Getuid() {
-				if root.uid = os.Getuid(); slices.ContainsFunc(filepath.SplitList(b.path), func(dir string) bool {
-					return root.can(append([]string{filepath.Join(dir, c.probe[0])}, c.probe[1:]...)...)
-				}) {
+		if !b.finds(c.probe) {
+			if super := *b; b.uid != os.Getuid() {
+				if super.uid = os.Getuid(); super.finds(c.probe) {
 					b.Logf("%s lies where only the superuser gets to: user %d does not build with it", c.name, b.uid)
 					continue
 				}

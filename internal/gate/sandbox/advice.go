@@ -14,7 +14,7 @@ import (
 var (
 	gitKeys   = []string{"permission denied (publickey", "host key verification failed", "could not read username for", "could not read password for", "terminal prompts disabled", "authentication failed for"}
 	gitConfig = []string{"could not lock config file", "could not write config file"}
-	signing   = []string{"gpg failed to sign", "error: load key \"", "no private key found for", "couldn't find key in agent", "couldn't get agent socket"}
+	signing   = []string{"gpg failed to sign", "error: load key \"", "couldn't load public key", "no private key found for", "couldn't find key in agent", "couldn't get agent socket"}
 	sshKeys   = []string{"permission denied (", "host key verification failed"}
 	readOnly  = []string{"read-only file system"}
 	npmLogin  = []string{"eneedauth", "e401", "need auth", "not logged in"}

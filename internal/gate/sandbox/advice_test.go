@@ -36,6 +36,7 @@ func TestAdviceNamesTheRule(t *testing.T) {
 		{"git branch -m main", busy, true, "git branch *"},
 		{"git commit -m x", "error: gpg failed to sign the data\nfatal: failed to write commit object\n", true, "git commit *"},
 		{"git commit -m x", "error: Load key \"/home/u/.ssh/id_ed25519\": No such file or directory?\n\nfatal: failed to write commit object\n", true, "git commit *"},
+		{"git commit -m x", "error: Couldn't load public key /home/u/.ssh/id.pub: No such file or directory?\n\nfatal: failed to write commit object\n", true, "git commit *"},
 		{"docker ps", daemon, true, "docker *"},
 		{"docker compose up -d; docker ps -q | wc -l", daemon, false, "docker *"},
 		{"docker-compose up", "Error while fetching server API version: ('Connection aborted.')", true, "docker-compose *"},
