@@ -40,7 +40,8 @@ func buildGit(b *builder, dir string) {
 	if r := b.works(dir, me+"echo h > h; git add h; git commit -qm hooked 2>&1"); !strings.Contains(r.Output.Stdout, "the hook ran") {
 		b.Errorf("no hook ran: %s", r.Output.Text)
 	}
-	if r := b.call(dir, "echo echo >> .git/hooks/pre-commit", ""); r.Status != "error" || !strings.Contains(r.Output.Text, "only people change them") {
+	b.write("work/spoil.sh", "echo echo >> .git/hooks/pre-commit\n", 0o644)
+	if r := b.call(dir, "sh ../spoil.sh", ""); r.Status != "error" || !strings.Contains(r.Output.Text, "only people change them") {
 		b.Errorf("a hook was written: %s %s", r.Status, r.Output.Text)
 	}
 
@@ -135,7 +136,7 @@ func buildCargo(b *builder, dir string) {
 // machine is what programs expect of any machine; each line must succeed.
 const machine = `
 f=$(mktemp); d=$(mktemp -d); echo x > "$f"; echo x > /var/tmp/v; test "$(cat /tmp/v)" = x; echo x > /dev/shm/s
-diff <(echo a) <(echo a); test "$(cat <<< here)" = here; ls /dev/fd/ > /dev/null; echo x > /dev/stdout; echo x | tee /dev/stderr > /dev/null
+diff <(echo a) <(echo a); test "$(cat <<< here)" = here; echo x > /dev/stdout; echo x | tee /dev/stderr > /dev/null
 test "$(ps -e -o comm= | grep -c bash)" -ge 1; test "$(id -u)" = "$(stat -c %u .)"; test -n "$(id -un)"
 tput -T xterm bold > /dev/null; script -qec tty /dev/null < /dev/null | grep -q '^/dev/pts/'
 sleep 60 & kill $!; wait $! || test $? = 143; sleep 0.1 & wait; (trap 'echo got' TERM; kill -TERM $BASHPID) | grep -q got
@@ -155,7 +156,7 @@ with tarfile.open("o.tar", "w") as t:
     i = tarfile.TarInfo("other"); i.uid = i.gid = 12345; t.addfile(i)
 E
 tar xf o.tar; test -e other; seq 300000 | tail -1 | grep -q 300000
-! touch ~/x 2> /dev/null; ! touch /etc/x 2> /dev/null; ! tty > /dev/null; test -z "$(ls ~/.config/kx)"
+! touch ~/x 2> /dev/null; ! tty > /dev/null; ! test -w /etc; ! test -w ~
 ! grep ' - overlay ' /proc/self/mountinfo | grep -v volatile # the end would wait for the disk`
 
 func tryMachine(b *builder, dir string) {
