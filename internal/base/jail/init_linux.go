@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -52,9 +54,7 @@ func at(what string, err error) error {
 
 // first is the life of the first process.
 func first() int {
-	for fd := specFD; fd <= reportFD; fd++ {
-		unix.CloseOnExec(fd)
-	}
+	keepFiles()
 	out := os.NewFile(reportFD, "report")
 	p, err := readPlan()
 	var r Report
@@ -77,6 +77,20 @@ func first() int {
 		return statusFailed
 	}
 	return r.Exit
+}
+
+// keepFiles closes to the program what this process was given: its own pipes, and
+// whatever kx has inherited from who started it.
+func keepFiles() {
+	if unix.CloseRange(specFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	open, _ := os.ReadDir("/proc/self/fd") // kernels before 5.11
+	for _, e := range open {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= specFD {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 func readPlan() (*Plan, error) {
@@ -125,12 +139,16 @@ func live(p *Plan) (Report, error) {
 
 // start starts the program on a thread of its own, which alone is bound by
 // Landlock: its domain is the program's, and this process must be able to signal
-// it. The thread ends with the goroutine.
+// it. Capabilities go on that same thread, since a program that links C can't take
+// them from the others. The thread ends with the goroutine.
 func (p *Plan) start() (pid int, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
+		if err = dropCapabilities(); err != nil {
+			return
+		}
 		if err = p.bind(); err != nil {
 			return
 		}
@@ -152,6 +170,9 @@ func (p *Plan) start() (pid int, err error) {
 func (p *Plan) bind() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return at("set no_new_privs", err)
+	}
+	if err := noKeys(); err != nil && !errors.Is(err, unix.EINVAL) { // a kernel without filters
+		return at("take the keys away", err)
 	}
 	if p.Kind == None {
 		return nil

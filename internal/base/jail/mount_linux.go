@@ -36,7 +36,6 @@ func (p *builder) build() error {
 		{"bring the loopback up", p.loopback},
 		{"take a keyring of its own", ownKeyring},
 		{"forbid core dumps", func() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) }},
-		{"drop capabilities", dropCapabilities},
 		{"close itself to its children", func() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }},
 	} {
 		err := s.do()
@@ -435,7 +434,7 @@ func dropCapabilities() error {
 		{unix.SYS_CAPSET, pointer(&hdr), pointer(&none[0]), 0},
 	} {
 		if err := everyThread(c.trap, c.a, c.b, c.c); err != nil {
-			return at("call "+strconv.Itoa(int(c.trap)), err)
+			return at("drop capabilities by call "+strconv.Itoa(int(c.trap)), err)
 		}
 	}
 	return nil
