@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -421,21 +420,18 @@ func ownKeyring() error {
 }
 
 // dropCapabilities takes the capabilities from all threads of this process, and
-// from whatever the superuser executes.
+// from whatever the calling one executes for the superuser.
 func dropCapabilities() error {
-	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
 	// SECBIT_ NOROOT, NO_SETUID_FIXUP and NO_CAP_AMBIENT_RAISE, each with its
 	// lock (linux/securebits.h). KEEP_CAPS stays open: ping sets it.
 	const bits = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<6 | 1<<7
-	for _, c := range []struct{ trap, a, b, c uintptr }{
-		{unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0},
-		{unix.SYS_PRCTL, unix.PR_SET_SECUREBITS, bits, 0},
-		{unix.SYS_CAPSET, pointer(&hdr), pointer(&none[0]), 0},
-	} {
-		if err := everyThread(c.trap, c.a, c.b, c.c); err != nil {
-			return at("drop capabilities by call "+strconv.Itoa(int(c.trap)), err)
-		}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return at("clear ambient capabilities", err)
 	}
-	return nil
+	if err := unix.Prctl(unix.PR_SET_SECUREBITS, bits, 0, 0, 0); err != nil {
+		return at("lock capabilities out", err)
+	}
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	return at("drop capabilities", everyThread(unix.SYS_CAPSET, pointer(&hdr), pointer(&none[0]), 0))
 }

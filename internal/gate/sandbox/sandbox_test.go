@@ -403,8 +403,8 @@ func FuzzWorktree(f *testing.F) {
 		w.make("main/.git/worktrees/w/commondir", common)
 		w.make("main/.git/worktrees/w/gitdir", w.path("elsewhere/.git"))
 		w.make("home/ws/.git", link)
-		if own, common := worktree(w.path("home/ws/.git")); own != "" || common != "" {
-			t.Errorf("%q opens %s, %s", link, own, common)
+		if got := worktree(w.path("home/ws/.git")); got != "" {
+			t.Errorf("%q opens %v", link, got)
 		}
 	})
 }
