@@ -25,7 +25,7 @@ import (
 func TestAnAgentCantApproveItself(t *testing.T) {
 	t.Parallel()
 	kx := installed(t)
-	for _, w := range machines(os.Getuid()) {
+	for _, w := range grounds(os.Getuid()) {
 		if testing.Short() && w.long {
 			continue
 		}
@@ -52,8 +52,8 @@ type way struct {
 	mode string
 }
 
-// machine is a machine with certain walls, and who uses it.
-type machine struct {
+// ground is a machine with certain walls, and who uses it.
+type ground struct {
 	name   string
 	uid    int
 	prefix []string // before kx
@@ -69,15 +69,15 @@ type machine struct {
 var every = []way{{false, "default"}, {true, "bypassPermissions"}, {false, "bypassPermissions"}, {true, "default"}}
 
 // chosen are the ways of an attempt. A rule for the host names the file alone.
-func (m *machine) chosen(i int) []way {
+func (g *ground) chosen(i int) []way {
 	switch {
-	case m.policy == onHost:
+	case g.policy == onHost:
 		return every[1:2]
 	case os.Getenv("KX_STRESS") != "":
 		return every
 	}
-	first := i * m.ways % len(every)
-	return every[first : first+m.ways]
+	first := i * g.ways % len(every)
+	return every[first : first+g.ways]
 }
 
 const (
@@ -86,24 +86,24 @@ const (
 	somebody = 65534
 )
 
-// machines are an ordinary user's, and the superuser's if the tests are. A kernel
+// grounds are an ordinary user's, and the superuser's if the tests are. A kernel
 // without walls is had by a filter of system calls, which only the superuser sets
 // without a namespace, a wall of its own.
-func machines(uid int) []machine {
+func grounds(uid int) []ground {
 	user := uid
 	as := []string{}
 	if uid == 0 {
 		user = somebody
 		as = []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}
 	}
-	list := []machine{
+	list := []ground{
 		{name: "full walls", uid: user, label: "network_enabled", policy: allowAll, open: func(a attempt) string { return a.full }, ways: 2, exact: true},
 		{name: "Landlock alone", uid: user, prefix: append([]string{"without", "userns"}, as...), label: "partial", policy: allowAll, open: landlocked, ways: 1, exact: uid == 0},
 		{name: "no walls", uid: user, prefix: append([]string{"without", "walls"}, as...), label: "none", policy: allowAll, open: func(a attempt) string { return a.none }, ways: 1, exact: uid == 0},
 		{name: "host", uid: user, label: "host", policy: onHost, open: func(a attempt) string { return a.host }, exact: true},
 	}
 	if uid == 0 {
-		list = append(list, machine{name: "full walls of the superuser", label: "network_enabled", policy: allowAll, open: func(a attempt) string { return a.full }, ways: 1, exact: true, long: true})
+		list = append(list, ground{name: "full walls of the superuser", label: "network_enabled", policy: allowAll, open: func(a attempt) string { return a.full }, ways: 1, exact: true, long: true})
 	}
 	return list
 }
@@ -160,7 +160,7 @@ func place(t *testing.T, mode fs.FileMode) string {
 // waits for the person all the while.
 type siege struct {
 	*testing.T
-	machine
+	ground
 	bin, dir, home, ws, state, config, run string
 	env                                    []string
 
@@ -191,10 +191,10 @@ type siege struct {
 	hostWas int
 }
 
-func begin(t *testing.T, kx string, w machine) *siege {
+func begin(t *testing.T, kx string, w ground) *siege {
 	t.Helper()
 	dir := place(t, 0o755)
-	s := &siege{T: t, machine: w, bin: dir + "/bin", dir: dir, home: dir + "/home", ws: dir + "/home/ws", state: dir + "/home/.local/state/kx",
+	s := &siege{T: t, ground: w, bin: dir + "/bin", dir: dir, home: dir + "/home", ws: dir + "/home/ws", state: dir + "/home/.local/state/kx",
 		config: dir + "/home/.config/kx", run: dir + "/run", known: map[string]bool{}, others: map[int]bool{}, made: map[string]int{}, secrets: map[string]string{}, listeners: map[string]syscall.Conn{}}
 	s.env = []string{"HOME=" + s.home, "PATH=" + s.bin + ":/usr/bin:/bin", "XDG_RUNTIME_DIR=" + s.run, "LC_ALL=C.UTF-8", "SHELL=/bin/sh", "USER=somebody"}
 	s.tmp = fmt.Sprintf("/tmp/%s.secret", filepath.Base(dir))

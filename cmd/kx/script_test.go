@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -61,6 +63,7 @@ func TestScripts(t *testing.T) {
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"exits": exits,
 					"jq":    jq,
+					"tame":  tame,
 				},
 			})
 		})
@@ -179,5 +182,26 @@ func jq(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if (err == nil) == neg {
 		ts.Fatalf("%s is %s of\n%s", args[len(args)-2], map[bool]string{true: "true", false: "not true"}[neg], doc)
+	}
+}
+
+// wild is what steers a terminal or hides from the eye.
+var wild = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{ad}\x{61c}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{fe00}-\x{fe0f}\x{feff}\x{e0000}-\x{e0fff}]`)
+
+// tame SHOWN expects that the last command printed nothing wild, and that SHOWN,
+// a regular expression, is somewhere in what it printed.
+func tame(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: tame SHOWN")
+	}
+	all := ts.ReadFile("stdout") + ts.ReadFile("stderr")
+	if at := wild.FindStringIndex(all); at != nil {
+		ts.Fatalf("%+q is printed as it is in\n%+q", all[at[0]:at[1]], all)
+	}
+	if !utf8.ValidString(all) {
+		ts.Fatalf("what is printed is no UTF-8:\n%+q", all)
+	}
+	if !regexp.MustCompile(args[0]).MatchString(all) {
+		ts.Fatalf("%s is not in what is printed:\n%+q", args[0], all)
 	}
 }

@@ -86,6 +86,19 @@ var touch = []struct {
 		[]string{"internal/base/paths", "internal/base/term", behindWalls, "cmd/"}, "the environment is handed in"},
 	{[]string{"os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln", "syscall.Exit"},
 		[]string{"cmd/", "internal/cmd/root/gen", behindWalls}, "only a main function ends the process"},
+	{[]string{"os.Stdout", "os.Stderr", "fmt.Print", "fmt.Printf", "fmt.Println", "log.Print", "log.Printf", "log.Println", "log.Default"},
+		[]string{"internal/base/term", "internal/cmd/root/gen", behindWalls}, "what a person reads is sanitised by term.Stream"},
+}
+
+// pass are the methods by which output passes the sanitiser of term.Stream, and
+// the packages that may call them.
+var pass = []struct {
+	method string
+	places []string
+	why    string
+}{
+	{"Exact", []string{"internal/base/term", "internal/base/out", "internal/cmd/app"}, "these sanitise, or write for programs"},
+	{"Whole", []string{"internal/base/term", "internal/cmd/man"}, "a pager of our own pages"},
 }
 
 // behindWalls has another main function: it is the first process of a sandbox,
@@ -276,6 +289,11 @@ func TestProcessIsTouchedInItsPlaces(t *testing.T) {
 					}
 				}
 			}
+			for _, rule := range pass {
+				if methods(f)[rule.method] && !slices.ContainsFunc(rule.places, func(place string) bool { return p.rel() == place }) {
+					t.Errorf("%s calls %s, which is not for it: %s", filepath.Join(p.rel(), filepath.Base(file)), rule.method, rule.why)
+				}
+			}
 			for _, d := range f.Decls {
 				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && p.rel() != behindWalls {
 					t.Errorf("%s has an init function", filepath.Join(p.rel(), filepath.Base(file)))
@@ -312,6 +330,18 @@ func calls(f *ast.File) map[string]bool {
 	return used
 }
 
+// methods returns the names that a file selects from anything, packages too.
+func methods(f *ast.File) map[string]bool {
+	used := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			used[sel.Sel.Name] = true
+		}
+		return true
+	})
+	return used
+}
+
 // TestTheTestItself shows that the rules catch what they are for.
 func TestTheTestItself(t *testing.T) {
 	for rel, want := range map[string]string{
@@ -330,5 +360,9 @@ func TestTheTestItself(t *testing.T) {
 	f, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nimport o \"os\"\nvar _ = o.Getenv\n", 0)
 	if err != nil || !calls(f)["os.Getenv"] {
 		t.Errorf("a renamed os.Getenv was not seen: %v", err)
+	}
+	f, err = parser.ParseFile(token.NewFileSet(), "x.go", "package x\nfunc f(o *T) { o.App.IO.Out.Exact(nil); go print(o.g().Whole) }\n", 0)
+	if err != nil || !methods(f)["Exact"] || !methods(f)["Whole"] {
+		t.Errorf("what passes the sanitiser was not seen: %v", err)
 	}
 }

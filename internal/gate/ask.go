@@ -8,6 +8,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/failpoint"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/pkg/wire"
@@ -18,13 +19,24 @@ func (r *run) request() wire.Approval {
 	a := wire.Approval{
 		Kind: approval.KindCall, Tool: r.call.Tool, Input: r.action, Session: r.gate.Session, Caller: r.gate.Caller,
 		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Reason: r.decision.Reason, Mandatory: r.decision.Mandatory,
-		Digests: r.digests,
+		Digests: r.digests, Sandbox: r.sandbox(),
 	}
 	a.Preview = description(r.call.Input)
 	if r.gate.Run {
 		a.CallID = r.call.ID // two equal calls of a run are two questions
 	}
 	return a
+}
+
+// sandbox is what the programs of the call would run in, "" if it starts none.
+func (r *run) sandbox() string {
+	if r.tool == nil || !r.tool.Spawns {
+		return ""
+	}
+	if r.gate.Sandbox == nil {
+		return sandbox.None
+	}
+	return r.gate.Sandbox.Label(r.profile)
 }
 
 // description is what a call says of itself. It is the caller's word, and no part

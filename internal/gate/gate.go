@@ -291,6 +291,8 @@ const hooksNone = "none_configured"
 // decidedBy says what settled a call that nobody was asked about.
 func decidedBy(d *wire.Decision) wire.Decider {
 	switch {
+	case d.Guard != nil:
+		return wire.Decider{Kind: "guard"}
 	case d.Reason == judge.ReasonCredential:
 		return wire.Decider{Kind: "scope"}
 	case d.ModeEffect != "" && d.Decision != d.BaseDecision:
@@ -304,6 +306,9 @@ func (r *run) deny() error {
 	by := decidedBy(r.decision)
 	if err := r.record(by, false); err != nil {
 		return err
+	}
+	if g := r.decision.Guard; g != nil {
+		return fail.Denied("guarded", "%s is denied, whatever the rules say: %s", r.call.Tool, g.Reason).WithHint("kx audit show %s", r.call.ID)
 	}
 	why := r.decision.Reason
 	if by.Kind == "mode" {
@@ -408,6 +413,7 @@ func (r *run) invoke(ctx context.Context) (res *wire.Result) {
 	}()
 	env := &tool.Env{
 		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Home: r.gate.Home,
+		Judged:  r.judge.Judged(r.call.Tool, r.call.Input),
 		MayRead: r.Batch.judge.MayRead(r.call.Tool, r.decision),
 	}
 	if err := r.wallIn(env); err != nil {

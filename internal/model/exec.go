@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/lines"
 	"github.com/kxtools/kx/internal/base/proc"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -37,7 +37,8 @@ type Exec struct {
 	in     io.WriteCloser
 	out    *os.File
 	stderr *tail
-	end    func() (left []int)
+	child  *proc.Child
+	leave  func() []string
 
 	answers chan answer
 	quit    chan struct{} // closed when nobody wants answers any more
@@ -50,17 +51,25 @@ type answer struct {
 	err error
 }
 
-// StartExec starts the program by a shell command line, in dir and with env.
-func StartExec(command, dir string, env []string) (*Exec, error) {
+// Confine says where a program runs; argv[0] is its path.
+type Confine func(argv []string, dir string) (*sandbox.Cell, error)
+
+// StartExec starts the program by a shell command line, in dir and with env, behind
+// the walls that confine gives it.
+func StartExec(command, dir string, env []string, confine Confine) (*Exec, error) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		return nil, fail.Unavailable("no_shell", "there is no sh to start the model with").WithHint("kx doctor")
 	}
+	cell, err := confine([]string{sh, "-c", command}, dir)
+	if err != nil {
+		return nil, err
+	}
 	m := &Exec{
-		cmd: exec.Command(sh, "-c", command), stderr: &tail{},
+		cmd: &exec.Cmd{Env: proc.With(env, cell.Env)}, stderr: &tail{}, leave: cell.Leave,
 		answers: make(chan answer), quit: make(chan struct{}), exited: make(chan struct{}),
 	}
-	m.cmd.Dir, m.cmd.Env, m.cmd.Stderr = dir, append([]string{}, env...), m.stderr
+	m.cmd.Stderr = m.stderr
 	m.cmd.WaitDelay = grace // for what is left of it and holds the stderr
 	if m.in, err = m.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -73,7 +82,7 @@ func StartExec(command, dir string, env []string) (*Exec, error) {
 		return nil, err
 	}
 	m.out, m.cmd.Stdout = out, theirs
-	m.end, err = proc.Start(m.cmd)
+	m.child, err = proc.Start(m.cmd, cell.Plan)
 	theirs.Close()
 	if err != nil {
 		out.Close()
@@ -82,6 +91,10 @@ func StartExec(command, dir string, env []string) (*Exec, error) {
 	go m.read()
 	go func() {
 		m.ended = m.cmd.Wait()
+		if err := m.child.Failure(); err != nil {
+			cell.Broken()
+			m.ended = err
+		}
 		close(m.exited)
 	}()
 	return m, nil
@@ -155,9 +168,8 @@ func (m *Exec) broken() error {
 	select {
 	case <-m.exited:
 		how = "ended"
-		var exit *exec.ExitError
-		if errors.As(m.ended, &exit) {
-			how = fmt.Sprintf("ended (%v)", exit)
+		if m.ended != nil {
+			how = fmt.Sprintf("ended (%v)", m.ended)
 		}
 	case <-time.After(grace):
 	}
@@ -174,7 +186,8 @@ func (m *Exec) Close() error {
 	case <-m.exited:
 	case <-time.After(grace):
 	}
-	left := m.end()
+	left := m.child.End()
+	m.leave()
 	m.out.Close()
 	select {
 	case <-m.quit:

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/jail"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -47,9 +49,14 @@ func answerFromRules() {
 	}
 }
 
+// bare is a program without walls.
+func bare(argv []string, dir string) (*sandbox.Cell, error) {
+	return &sandbox.Cell{Plan: &jail.Plan{Kind: jail.None, Argv: argv, Dir: dir}, Leave: func() []string { return nil }, Broken: func() {}}, nil
+}
+
 func start(t *testing.T, command string) *Exec {
 	t.Helper()
-	m, err := StartExec(command, t.TempDir(), []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"})
+	m, err := StartExec(command, t.TempDir(), []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}, bare)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -247,6 +247,7 @@ type Approval struct {
 	CallID     string           `json:"call_id,omitempty"`
 	Workspace  string           `json:"workspace"`
 	Cwd        string           `json:"cwd"`
+	Sandbox    string           `json:"sandbox,omitempty"` // what the programs of the call would run in
 	Reason     string           `json:"reason"`
 	ActionHash string           `json:"action_hash"`
 	// Digests are the sha256 of the files that the action is about, as they

@@ -77,8 +77,8 @@ heading '2. The rules' \
 	'Tests may run without asking. Nobody reads .env files. For the rest the built-in' \
 	'rules hold: reading is allowed, writing and other commands ask a person.'
 mkdir "$KX_CONFIG_DIR"
-# Without a sandbox every command would ask, whatever the rules say; the tests of
-# this project are harmless. Go finds its cache by these variables.
+# Where the kernel gives no sandbox every command would ask, whatever the rules say;
+# the tests of this project are harmless. Go finds its cache by these variables.
 cat >"$KX_CONFIG_DIR/config.toml" <<'TOML'
 [experimental]
 unsandboxed_bash = true

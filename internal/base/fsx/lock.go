@@ -61,6 +61,19 @@ func TryLock(path string) (unlock func(), ok bool, err error) {
 	return nil, false, writeError(path, err)
 }
 
+// Grab takes the lock path if it is free at this moment: for one of many that would
+// all do.
+func Grab(path string) (unlock func(), ok bool, err error) {
+	l := newLock(path)
+	switch ok, err = l.TryLock(); {
+	case err != nil:
+		return nil, false, writeError(path, err)
+	case !ok:
+		return nil, false, nil
+	}
+	return func() { l.Unlock() }, true, nil
+}
+
 // Locked reports whether somebody holds the lock path. A file that is not there
 // is not locked.
 func Locked(path string) bool {

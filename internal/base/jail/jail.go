@@ -25,6 +25,13 @@ const (
 	None     Kind = "none"     // no_new_privs
 )
 
+// The versions of Landlock from which on it knows more than files: abstract sockets
+// and signals, sockets by their path.
+const (
+	ABIScopes  = 6
+	ABISockets = 9
+)
+
 // Plan is a program and its walls. Paths are absolute and canonical.
 type Plan struct {
 	Kind    Kind

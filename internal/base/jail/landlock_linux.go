@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -36,8 +37,8 @@ var rights = []struct {
 	{2, unix.LANDLOCK_ACCESS_FS_REFER, 0},
 	{3, unix.LANDLOCK_ACCESS_FS_TRUNCATE, 0},
 	{5, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, 0},
-	{6, 0, unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL},
-	{9, resolveUnix, 0},
+	{ABIScopes, 0, unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL},
+	{ABISockets, resolveUnix, 0},
 }
 
 // LandlockABI is the version of Landlock that the kernel has, 0 for none.
@@ -69,15 +70,26 @@ func (p *Plan) landlock() error {
 		}
 		return at("use Landlock", unix.EOPNOTSUPP)
 	}
-	var attr unix.LandlockRulesetAttr
-	attr.Handled_access_fs, attr.Scoped = handled(abi)
+	files, scope := handled(abi)
+	rules, open := p.rules(), p.open() // folders can't be listed any more behind the first ones
+	if err := restrict(files, scope, rules); err != nil || p.Kind == Full {
+		return err
+	}
+	// Below a folder that can be written the first rules allow everything; these
+	// leave out what is masked there. A new file beside it can't be read then.
+	return restrict(unix.LANDLOCK_ACCESS_FS_READ_FILE, 0, open)
+}
+
+// restrict binds the calling thread to rules for some rights.
+func restrict(files, scope uint64, rules []rule) error {
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: files, Scoped: scope}
 	fd, _, no := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if no != 0 {
 		return at("make rules of Landlock", no)
 	}
 	defer unix.Close(int(fd))
-	for _, r := range p.rules() {
-		if err := addRule(int(fd), r.path, r.rights&attr.Handled_access_fs); err != nil {
+	for _, r := range rules {
+		if err := addRule(int(fd), r.path, r.rights&files); err != nil {
 			return at("let Landlock allow "+r.path, err)
 		}
 	}
@@ -92,12 +104,25 @@ type rule struct {
 	rights uint64
 }
 
+// open is what can be read: everything but what is masked, and what can be written
+// inside of that.
+func (p *Plan) open() []rule {
+	if p.Kind == Full {
+		return nil
+	}
+	list := readable("/", p.Masked, nil)
+	for _, m := range p.Mounts {
+		if !m.ReadOnly && slices.ContainsFunc(p.Masked, func(mask string) bool { return strings.HasPrefix(m.Target, mask+"/") }) {
+			list = append(list, rule{m.Target, mayRead})
+		}
+	}
+	return list
+}
+
 // rules are what the plan allows.
 func (p *Plan) rules() []rule {
-	var list []rule
-	if p.Kind == Full {
-		list = append(list, rule{"/", mayRead})
-	} else {
+	list := []rule{{"/", mayRead}}
+	if p.Kind != Full {
 		list = readable("/", p.Masked, nil)
 	}
 	for _, m := range p.Mounts {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -180,13 +179,32 @@ func (m *Mount) layer() (fd int, err error) {
 			return -1, err
 		}
 	}
-	if err := unix.FsconfigSetFlag(fsfd, "userxattr"); err != nil {
+	// Without volatile the end of every command would wait for all that is still to
+	// be written to the disk, whoever wrote it. What a crash of the machine may leave
+	// is what it leaves of any cache; the mark that it might have is taken off.
+	if err := unmark(filepath.Join(m.Work, "work/incompat")); err != nil {
 		return -1, err
+	}
+	for _, flag := range []string{"userxattr", "volatile"} {
+		if err := unix.FsconfigSetFlag(fsfd, flag); err != nil {
+			return -1, err
+		}
 	}
 	if err := unix.FsconfigCreate(fsfd); err != nil {
 		return -1, err
 	}
 	return unix.Fsmount(fsfd, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID)
+}
+
+// unmark removes the mark of a volatile layer, which the kernel would not mount
+// again otherwise. It does by name what os.RemoveAll finds out in twice the time.
+func unmark(dir string) error {
+	_ = unix.Unlink(filepath.Join(dir, "volatile/dirty"))
+	_ = unix.Rmdir(filepath.Join(dir, "volatile"))
+	if err := unix.Rmdir(dir); err != nil && !errors.Is(err, unix.ENOENT) {
+		return os.RemoveAll(dir)
+	}
+	return nil
 }
 
 // escapeLower writes a folder as overlayfs reads a list of them.
@@ -204,7 +222,12 @@ func (p *builder) mask() error {
 	defer unix.Close(empty)
 	var opened []string
 	for _, path := range p.Masked {
-		real, err := filepath.EvalSymlinks(path)
+		var st unix.Stat_t
+		err := unix.Lstat(path, &st) // most are not there: finding that out name by name takes its time
+		real := path
+		if err == nil {
+			real, err = filepath.EvalSymlinks(path)
+		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			continue
 		}
@@ -397,21 +420,18 @@ func ownKeyring() error {
 }
 
 // dropCapabilities takes the capabilities from all threads of this process, and
-// from whatever the superuser executes.
+// from whatever the calling one executes for the superuser.
 func dropCapabilities() error {
-	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
 	// SECBIT_ NOROOT, NO_SETUID_FIXUP and NO_CAP_AMBIENT_RAISE, each with its
 	// lock (linux/securebits.h). KEEP_CAPS stays open: ping sets it.
 	const bits = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<6 | 1<<7
-	for _, c := range []struct{ trap, a, b, c uintptr }{
-		{unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0},
-		{unix.SYS_PRCTL, unix.PR_SET_SECUREBITS, bits, 0},
-		{unix.SYS_CAPSET, pointer(&hdr), pointer(&none[0]), 0},
-	} {
-		if err := everyThread(c.trap, c.a, c.b, c.c); err != nil {
-			return at("drop capabilities by call "+strconv.Itoa(int(c.trap)), err)
-		}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return at("clear ambient capabilities", err)
 	}
-	return nil
+	if err := unix.Prctl(unix.PR_SET_SECUREBITS, bits, 0, 0, 0); err != nil {
+		return at("lock capabilities out", err)
+	}
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	return at("drop capabilities", everyThread(unix.SYS_CAPSET, pointer(&hdr), pointer(&none[0]), 0))
 }

@@ -59,7 +59,10 @@ func Prepare(cmd *exec.Cmd, p *Plan) (*Cell, error) {
 			*end.ours, c.theirs = r, append(c.theirs, w)
 		}
 	}
-	cmd.Path, cmd.Args, cmd.Dir = "/proc/self/exe", []string{Name}, p.Dir
+	cmd.Path, cmd.Args = "/proc/self/exe", []string{Name}
+	if p.Kind != Full { // else it is entered behind the walls, where it may be another one
+		cmd.Dir = p.Dir
+	}
 	cmd.ExtraFiles = c.theirs
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if p.Kind == Full {

@@ -1,10 +1,6 @@
 package out
 
-import (
-	"errors"
-
-	"github.com/kxtools/kx/internal/base/term"
-)
+import "errors"
 
 // Columns says how a list of documents looks as a table.
 type Columns[T any] struct {
@@ -32,7 +28,7 @@ func Each[T any](p *Printer, cols Columns[T], each func(emit func(T) error) erro
 		return errors.Join(failed, p.table(cols.Header, rows))
 	}
 	if failed == nil && cols.Empty != "" && !p.quiet {
-		return writeTo(p.io.Err, []byte(term.Line(cols.Empty)+"\n"))
+		return writeTo(p.io.Err, []byte(Sprintf("%s\n", cols.Empty)))
 	}
 	return failed
 }

@@ -2,8 +2,9 @@
 // or Markdown, whichever is in force, and is the only importer of tablewriter.
 //
 // Invariants: the standard output holds only complete records, also when the
-// command fails half-way; everything for a person is sanitised; an error of
-// writing is returned, never swallowed. Commands call it; nothing else prints
+// command fails half-way; everything for a person is sanitised, on a pipe as on a
+// terminal, and what is put into a line can't end it; an error of writing is
+// returned, never swallowed. Commands call it; nothing else prints
 // on the standard output.
 package out
 
@@ -11,7 +12,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/term"
@@ -96,17 +96,22 @@ func (p *Printer) Text(text func(t *Text)) error {
 	return p.write(t.buf.Bytes())
 }
 
-// Raw writes b as it is. It is for what a program asked for by name: a
-// completion script, the source of a page, an exported file.
-func (p *Printer) Raw(b []byte) error { return p.write(b) }
+// Raw writes b as it is, but to a terminal. It is for what a program asked for by
+// name: a completion script, the source of a page, an exported file.
+func (p *Printer) Raw(b []byte) error {
+	if p.io.OutTTY {
+		b = []byte(term.Sanitize(string(b)))
+	}
+	return p.write(b)
+}
 
 func (p *Printer) write(b []byte) error { return writeTo(p.io.Out, b) }
 
-func writeTo(w io.Writer, b []byte) error {
+func writeTo(w term.Stream, b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	if _, err := w.Write(b); err != nil {
+	if err := w.Exact(b); err != nil {
 		return fail.Failed("output", "writing the output: %v", err).Because(err)
 	}
 	return nil
@@ -146,9 +151,9 @@ func encode(doc any) ([]byte, error) {
 func Error(s *term.IO, f Format, err *fail.Error) error {
 	if !f.Resolve(s.OutTTY).Data() {
 		t := &Text{color: s.ErrColor}
-		t.Printf("%s %s\n", t.Paint(Red, "kx:"), term.Line(err.Msg))
+		t.Printf("%s %s\n", t.Paint(Red, "kx:"), err.Msg)
 		if err.Hint != "" {
-			t.Printf("%s %s\n", t.Paint(Dim, "hint:"), term.Line(err.Hint))
+			t.Printf("%s %s\n", t.Paint(Dim, "hint:"), err.Hint)
 		}
 		return writeTo(s.Err, t.buf.Bytes())
 	}

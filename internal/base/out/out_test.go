@@ -136,7 +136,7 @@ func (c *counter) Write(b []byte) (int, error) {
 func TestEveryRecordIsOneWrite(t *testing.T) {
 	s, _, _, _ := term.Test()
 	w := &counter{}
-	s.Out = w
+	s.Out = term.To(w)
 	if err := List(New(s, JSONL, false), columns, docs); err != nil || w.writes != len(docs) {
 		t.Errorf("%d writes for %d records, %v", w.writes, len(docs), err)
 	}
@@ -146,7 +146,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 	for _, format := range []Format{JSON, JSONL, Table, MD} {
 		for failAt := 1; failAt <= 2; failAt++ {
 			s, _, _, _ := term.Test()
-			s.Out = &counter{failAt: failAt}
+			s.Out = term.To(&counter{failAt: failAt})
 			err := List(New(s, format, false), columns, docs)
 			one := failAt == 2 && (format == Table || format == MD) // these write once
 			if fail.Exit(err) != fail.ExitFailed && !one {
@@ -154,7 +154,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 			}
 		}
 		s, _, _, _ := term.Test()
-		s.Out = &counter{failAt: 1}
+		s.Out = term.To(&counter{failAt: 1})
 		if err := New(s, format, false).Record(docs[0], func(t *Text) { t.Printf("x") }); fail.Exit(err) != fail.ExitFailed {
 			t.Errorf("a %s record: %v", format, err)
 		}
@@ -165,7 +165,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 	}
 	defer full.Close()
 	s, _, _, _ := term.Test()
-	s.Out = full
+	s.Out = term.To(full)
 	if err := New(s, JSON, false).Record(docs[0], nil); err == nil || !strings.Contains(err.Error(), "no space") {
 		t.Errorf("a full disk: %v", err)
 	}
@@ -204,6 +204,37 @@ func TestText(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("color %v, -want +got:\n%s", color, diff)
+		}
+	}
+}
+
+// What is put into a line can't end it, and a block begins no colour.
+func TestSprintf(t *testing.T) {
+	type named string
+	for _, c := range []struct{ want, got string }{
+		{`a\nkx: denied\tx|`, Sprintf("%s|", "a\nkx: denied\tx")},
+		{`a\n|"b\\n"`, Sprintf("%s|%q", named("a\n"), "b\n")},
+		{`a\r|\xff\n`, Sprintf("%v|%s", errors.New("a\r"), []byte("\xff\n"))},
+		{"a\n\tb\\x1b[0m", Sprintf("%s", Block("a\n\tb\x1b[0m"))},
+		{"   x  7 true x", Sprintf("%4s %2d %v %c", "x", 7, true, 'x')},
+		{`[a\n b]`, Sprintf("%v", []string{"a\n", "b"})},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+	painted := (&Text{color: true}).Paint(Red, "a\n\x1b[0m")
+	if got, want := Sprintf("%s", painted), "\x1b[31ma\\n\\x1b[0m\x1b[0m"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRaw(t *testing.T) {
+	for tty, want := range map[bool]string{false: "a\x1b\r\n", true: "a\\x1b\\r\n"} {
+		s, _, out, _ := term.Test()
+		s.OutTTY = tty
+		if err := New(s, Auto, false).Raw([]byte("a\x1b\r\n")); err != nil || out.String() != want {
+			t.Errorf("terminal %v: %q %v, want %q", tty, out, err, want)
 		}
 	}
 }

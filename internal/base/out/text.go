@@ -20,24 +20,33 @@ func (t *Text) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Printf is fmt.Fprintf with its arguments sanitised.
-func (t *Text) Printf(format string, args ...any) {
+// Block is text that may take several lines.
+type Block string
+
+// Printf is fmt.Fprintf with its arguments sanitised: each stays on its line, but
+// for a Block.
+func (t *Text) Printf(format string, args ...any) { t.buf.WriteString(Sprintf(format, args...)) }
+
+// Sprintf is Printf for a text that a person sees elsewhere, as in a question.
+func Sprintf(format string, args ...any) string {
 	safe := make([]any, len(args))
 	for i, a := range args {
 		switch a := a.(type) {
 		case Painted:
 			safe[i] = a
-		case string:
-			safe[i] = term.Sanitize(a)
-		case []byte:
+		case Block:
 			safe[i] = term.Sanitize(string(a))
+		case string:
+			safe[i] = term.Line(a)
+		case []byte:
+			safe[i] = term.Line(string(a))
 		case bool, int, int64, float64, rune:
 			safe[i] = a
 		default:
-			safe[i] = term.Sanitize(fmt.Sprint(a))
+			safe[i] = term.Line(fmt.Sprint(a))
 		}
 	}
-	fmt.Fprintf(&t.buf, format, safe...)
+	return fmt.Sprintf(format, safe...)
 }
 
 // Style is a look that a terminal gives to text.
@@ -63,7 +72,7 @@ func (t *Text) Paint(style Style, s string) Painted {
 	if !t.color {
 		style = ""
 	}
-	return Painted{term.Sanitize(s), style}
+	return Painted{term.Line(s), style}
 }
 
 // Format implements fmt.Formatter: the codes stand outside the padding.

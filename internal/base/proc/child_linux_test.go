@@ -24,7 +24,7 @@ func TestStartEndsAllThatCameFromIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			end, err := Start(cmd)
+			child, err := Start(cmd, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,7 +39,7 @@ func TestStartEndsAllThatCameFromIt(t *testing.T) {
 					t.Errorf("a command's end took process %d along", pid)
 				}
 			}
-			if left := end(); len(left) > 0 {
+			if left := child.End(); len(left) > 0 {
 				t.Errorf("left %v", left)
 			}
 			_ = cmd.Wait()

@@ -9,7 +9,11 @@ import (
 // flushRead is FREAD of <sys/fcntl.h>: the input queue.
 const flushRead = 1
 
-// discardInput throws away what was typed ahead on the terminal f.
+// discardInput waits until all is on the screen that was written to the terminal
+// f, then throws away what was typed meanwhile.
 func discardInput(f *os.File) error {
+	if err := unix.IoctlSetInt(int(f.Fd()), unix.TIOCDRAIN, 0); err != nil {
+		return err
+	}
 	return unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, flushRead)
 }

@@ -6,7 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discardInput throws away what was typed ahead on the terminal f.
+// discardInput waits until all is on the screen that was written to the terminal
+// f, then throws away what was typed meanwhile.
 func discardInput(f *os.File) error {
+	if err := unix.IoctlSetInt(int(f.Fd()), unix.TCSBRK, 1); err != nil {
+		return err
+	}
 	return unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH)
 }

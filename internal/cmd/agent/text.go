@@ -68,13 +68,13 @@ func (w *teller) event(t *out.Text, e wire.Event) {
 	case "turn_start":
 		var d struct{ Prompt string }
 		if json.Unmarshal(e.Data, &d) == nil && d.Prompt != "" && !w.live {
-			t.Printf("> %s\n", strings.TrimRight(d.Prompt, "\n"))
+			t.Printf("> %s\n", out.Block(strings.TrimRight(d.Prompt, "\n")))
 		}
 	case "text":
 		var d struct{ Text string }
 		if json.Unmarshal(e.Data, &d) == nil {
 			w.said = d.Text
-			t.Printf("%s\n", strings.TrimRight(d.Text, "\n"))
+			t.Printf("%s\n", out.Block(strings.TrimRight(d.Text, "\n")))
 		}
 	case "model_call":
 		w.remember(e.Data)
@@ -112,7 +112,7 @@ func (w *teller) event(t *out.Text, e wire.Event) {
 	case "done":
 		var d struct{ Output string }
 		if json.Unmarshal(e.Data, &d) == nil && d.Output != "" && d.Output != w.said {
-			t.Printf("%s\n", strings.TrimRight(d.Output, "\n"))
+			t.Printf("%s\n", out.Block(strings.TrimRight(d.Output, "\n")))
 		}
 	}
 }

@@ -72,28 +72,23 @@ func newLogger(s *term.IO, g Globals, level string) zerolog.Logger {
 	if g.Verbose > 1 {
 		at = zerolog.TraceLevel
 	}
-	var w io.Writer = s.Err
+	var w io.Writer = documents{s.Err}
 	if s.ErrTTY {
-		w = zerolog.ConsoleWriter{Out: sanitized{s.Err}, NoColor: true}
+		w = zerolog.ConsoleWriter{Out: s.Err, NoColor: true}
 	}
 	return zerolog.New(w).Level(at).With().Timestamp().Logger()
 }
 
-// sanitized guards a terminal from what a log line quotes.
-type sanitized struct{ w io.Writer }
+// documents takes log lines for programs.
+type documents struct{ to term.Stream }
 
-func (s sanitized) Write(b []byte) (int, error) {
-	if _, err := io.WriteString(s.w, term.Sanitize(string(b))); err != nil {
-		return 0, err
-	}
-	return len(b), nil
-}
+func (d documents) Write(b []byte) (int, error) { return len(b), d.to.Exact(b) }
 
 // Note tells a person what goes on, on the standard error. It is no log: with -q,
 // and where only a program reads along, nothing is said.
 func (a *App) Note(format string, args ...any) {
 	person := a.IO.ErrTTY || !a.Globals.Output.Resolve(a.IO.OutTTY).Data()
 	if !a.Globals.Quiet && person {
-		fmt.Fprintln(a.IO.Err, term.Line(fmt.Sprintf(format, args...)))
+		fmt.Fprint(a.IO.Err, out.Sprintf(format+"\n", args...))
 	}
 }

@@ -21,7 +21,7 @@ func Help(t *out.Text, path []*Command) {
 	c, root := path[len(path)-1], path[0]
 	t.Printf("%s: %s\n", t.Paint(out.Bold, Words(path)), c.Usage)
 	for _, p := range Paragraphs(c.What) {
-		t.Printf("\n%s\n", wrap(p, 0))
+		t.Printf("\n%s\n", out.Block(wrap(p, 0)))
 	}
 	section := func(name string) { t.Printf("\n%s\n", t.Paint(out.Bold, name)) }
 
@@ -51,18 +51,18 @@ func Help(t *out.Text, path []*Command) {
 		}
 		describe(t, rows)
 	} else {
-		t.Printf("%s\n", wrap(globalLine(root)+"\n(kx --help explains them)", 2))
+		t.Printf("%s\n", out.Block(wrap(globalLine(root)+"\n(kx --help explains them)", 2)))
 	}
 	section("EXAMPLES")
 	for _, e := range c.Examples {
 		t.Printf("  %s\n", e.Line)
 		if e.Does != "" {
-			t.Printf("%s\n", wrap(e.Does, 6))
+			t.Printf("%s\n", out.Block(wrap(e.Does, 6)))
 		}
 	}
 	section("EXIT STATUS")
 	for _, e := range c.AllExits() {
-		t.Printf("  %3d  %s\n", e.Status, strings.TrimLeft(wrap(e.Means, 7), " "))
+		t.Printf("  %3d  %s\n", e.Status, out.Block(strings.TrimLeft(wrap(e.Means, 7), " ")))
 	}
 }
 
@@ -177,10 +177,10 @@ func describe(t *out.Text, rows [][2]string) {
 	for _, r := range rows {
 		text := wrap(r[1], indent)
 		if len(r[0])+4 > indent {
-			t.Printf("  %s\n%s\n", r[0], text)
+			t.Printf("  %s\n%s\n", r[0], out.Block(text))
 			continue
 		}
-		t.Printf("  %s%s\n", fmt.Sprintf("%-*s", indent-2, r[0]), text[indent:])
+		t.Printf("  %s%s\n", fmt.Sprintf("%-*s", indent-2, r[0]), out.Block(text[indent:]))
 	}
 }
 

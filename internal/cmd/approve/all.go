@@ -81,7 +81,7 @@ func all(ctx context.Context, o *AllOptions) error {
 	for i := range pending {
 		if a := &pending[i]; approval.InAll(a, o.Session) {
 			ids = append(ids, a.ID)
-			fmt.Fprintf(&list, "%s  %s %s in %s\n", a.ID, a.Tool, asked(a), a.Cwd)
+			list.WriteString(out.Sprintf("%s  %s %s in %s\n", a.ID, a.Tool, asked(a), a.Cwd))
 		}
 	}
 	for _, err := range damaged {
@@ -90,7 +90,7 @@ func all(ctx context.Context, o *AllOptions) error {
 	if len(ids) == 0 {
 		return out.List(o.App.Printer(), columns(o.App), []wire.Approval{})
 	}
-	question := fmt.Sprintf("%s%s all %d?", list.String(), o.Verb, len(ids))
+	question := out.Sprintf("%s%s all %d?", out.Block(list.String()), o.Verb, len(ids))
 	if _, err := o.Human(ctx, fmt.Sprintf("kx approve %s-all --session %s", o.Verb, o.Session), question); err != nil {
 		return err
 	}

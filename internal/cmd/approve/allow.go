@@ -10,6 +10,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/base/lines"
+	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/record/approval"
@@ -110,7 +111,7 @@ func decide(ctx context.Context, o *DecideOptions) error {
 	if o.Scope == approval.Session || o.Scope == approval.Always {
 		verb += " for " + o.Scope + ":" // what is added is printed with the answer
 	}
-	question := fmt.Sprintf("%s %s %s in %s?", verb, a.Tool, asked(a), a.Cwd)
+	question := out.Sprintf("%s %s %s in %s?", verb, a.Tool, asked(a), a.Cwd)
 	if _, err := o.Human(ctx, fmt.Sprintf("kx approve %s %s", o.Verb, a.ID), question); err != nil {
 		return err
 	}

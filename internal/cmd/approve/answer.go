@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/record/approval"
@@ -113,7 +114,7 @@ func said(questions []wire.Question, answers []wire.QuestionAnswer) string {
 		}
 		parts = append(parts, q.Question+" "+strings.Join(words, ", "))
 	}
-	return "answer: " + strings.Join(parts, " · ") + "?"
+	return out.Sprintf("answer: %s?", strings.Join(parts, " · "))
 }
 
 // answersOf reads what the flags say to which question.

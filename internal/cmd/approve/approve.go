@@ -57,7 +57,7 @@ func print(a *app.App, r *wire.Approval) error {
 			about = questions(r)
 		}
 		lines := append(about, [][2]string{
-			{"in", r.Cwd}, {"session", r.Session}, {"caller", r.Caller}, {"why", r.Reason}, {"it says", r.Preview},
+			{"in", r.Cwd}, {"session", r.Session}, {"caller", r.Caller}, {"sandbox", r.Sandbox}, {"why", r.Reason}, {"it says", r.Preview},
 		}...)
 		if r.DecidedBy != nil {
 			by := fmt.Sprintf("pid %d %s %s", r.DecidedBy.PID, r.DecidedBy.Exe, r.DecidedBy.TTY)
@@ -83,7 +83,7 @@ func print(a *app.App, r *wire.Approval) error {
 		for _, l := range lines {
 			if l[1] != "" {
 				text := strings.TrimSuffix(l[1], "\n")
-				t.Printf("  %-*s  %s\n", width, l[0], strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", width+4)))
+				t.Printf("  %-*s  %s\n", width, l[0], out.Block(strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", width+4))))
 			}
 		}
 	})

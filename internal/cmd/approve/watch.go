@@ -3,14 +3,12 @@ package approve
 import (
 	"context"
 	"errors"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/kxtools/kx/internal/base/out"
-	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/host/notify"
@@ -67,7 +65,11 @@ func watch(ctx context.Context, o *WatchOptions) error {
 	}
 	w := &watcher{app: o.App, store: store, waiting: map[string]bool{}}
 	if o.Notify != "" {
-		stderr, _ := o.App.IO.Err.(*os.File)
+		stderr, end, err := o.App.IO.Err.Pipe()
+		if err != nil {
+			return err
+		}
+		defer end()
 		w.notify = notify.NewQueue(o.Notify, stderr, w.warn)
 		defer w.notify.Close()
 	}
@@ -202,7 +204,7 @@ func (w *watcher) line(t *out.Text, a *wire.Approval) {
 	}
 	t.Printf("%s  %s  %s  %s %s", at.Local().Format(time.TimeOnly), t.Paint(style, a.ID), a.State, a.Tool, brief(a.Input))
 	if a.Note != "" {
-		t.Printf("  %s", term.Line(a.Note))
+		t.Printf("  %s", a.Note)
 	}
 	t.Printf("\n")
 }

@@ -143,7 +143,7 @@ func show(ctx context.Context, a *app.App, r *wire.Result) error {
 	p := a.Printer()
 	if err := p.Record(r, func(t *out.Text) {
 		if text := r.Output.Text(); text != "" && (r.Error == nil || text != r.Error.Message) {
-			t.Printf("%s", text)
+			t.Printf("%s", out.Block(text))
 			if text[len(text)-1] != '\n' {
 				t.Printf("\n")
 			}

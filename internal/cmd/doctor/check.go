@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/base/jail"
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate/rules"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/host"
 	"github.com/kxtools/kx/internal/record/config"
 	"github.com/kxtools/kx/internal/record/state"
@@ -54,10 +56,10 @@ func checks(a *app.App) []Row {
 	} else {
 		rows = append(rows, row("kxd", OK, kxd, ""))
 	}
-	return append(rows,
+	rows = append(rows,
 		program("rg", "grep_search searches by itself, more slowly", "apt install ripgrep"),
-		program("git", "nothing that asks git works", "apt install git"),
-		sandbox(c))
+		program("git", "nothing that asks git works", "apt install git"))
+	return append(rows, enforced(s, c)...)
 }
 
 func stateDir(d paths.Dirs) Row {
@@ -146,10 +148,44 @@ func program(name, without, install string) Row {
 	return row(name, OK, path, "")
 }
 
-// sandbox says what stands between bash and the machine.
-func sandbox(c *config.Config) Row {
-	if c != nil && c.Experimental.UnsandboxedBash {
-		return row("sandbox", Warn, "not in this version, and experimental.unsandboxed_bash lets bash run without asking", "kx config show")
+// enforced says what stands between programs and the machine, and what does not.
+func enforced(s *site.Site, c *config.Config) []Row {
+	w, err := s.Walls()
+	if err != nil {
+		return []Row{broken("sandbox", err)}
 	}
-	return row("sandbox", Off, "not in this version: bash asks every time", "")
+	rows := []Row{walls(w, c)}
+	switch {
+	case w.Landlock == 0:
+		rows = append(rows, row("landlock", Missing, "this kernel has none, or it is switched off: with a network, programs reach abstract sockets (X11, D-Bus)", "man kx-sandbox"))
+	case w.Landlock < jail.ABIScopes:
+		rows = append(rows, row("landlock", Warn, fmt.Sprintf("ABI %d: files, but neither abstract sockets nor signals", w.Landlock), "man kx-sandbox"))
+	case w.Landlock < jail.ABISockets:
+		rows = append(rows, row("landlock", OK, fmt.Sprintf("ABI %d: files, abstract sockets, signals; a socket that is made during a call can be reached by its name (ABI %d)", w.Landlock, jail.ABISockets), ""))
+	default:
+		rows = append(rows, row("landlock", OK, fmt.Sprintf("ABI %d: files, sockets, signals", w.Landlock), ""))
+	}
+	if w.Kind != jail.Full {
+		return rows
+	}
+	if !w.OwnProc {
+		rows = append(rows, row("sandbox /proc", Warn, "a part of /proc is covered here, as in containers: programs see which others run, and their command lines", "man kx-sandbox"))
+	}
+	if !w.Layers {
+		rows = append(rows, row("sandbox caches", Warn, "nothing can be laid over the caches of your home: programs begin with empty ones", "man kx-sandbox"))
+	}
+	return rows
+}
+
+func walls(w sandbox.Walls, c *config.Config) Row {
+	opened := c != nil && c.Experimental.UnsandboxedBash
+	switch {
+	case w.Kind == jail.Full:
+		return row("sandbox", OK, "namespaces of user, mounts, processes and ipc", "")
+	case opened:
+		return row("sandbox", Warn, "incomplete, and experimental.unsandboxed_bash lets bash run without asking: "+w.Why, "kx config show")
+	case w.Kind == jail.Landlock:
+		return row("sandbox", Warn, "Landlock only, so bash asks every time, and programs may outlive a call, reach sockets by their names, and change modes and times of files: "+w.Why, w.Hint)
+	}
+	return row("sandbox", Warn, "none, so bash asks every time and nothing holds what you allow: "+w.Why, w.Hint)
 }

@@ -17,6 +17,8 @@ import (
 	cmdagent "github.com/kxtools/kx/internal/cmd/agent"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
+	"github.com/kxtools/kx/internal/gate"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/model"
 	"github.com/kxtools/kx/internal/record/session"
 	"github.com/kxtools/kx/pkg/wire"
@@ -120,7 +122,7 @@ func run(ctx context.Context, a *app.App, store *session.Store, id string, spec 
 	if err != nil {
 		return nil, err
 	}
-	m, err := start(a, &setup)
+	m, err := start(a, g, &setup)
 	if err != nil {
 		return nil, err
 	}
@@ -155,9 +157,15 @@ func enter(a *app.App, meta *session.Meta, setup *cmdagent.Setup) error {
 }
 
 // start makes the model ready.
-func start(a *app.App, setup *cmdagent.Setup) (model.Model, error) {
+func start(a *app.App, g *gate.Gate, setup *cmdagent.Setup) (model.Model, error) {
 	if setup.Script != "" {
 		return model.ParseScript([]byte(setup.Script), "the script")
 	}
-	return model.StartExec(setup.Exec, setup.Cwd, proc.Env(nil, a.Getenv))
+	j, err := g.Reload()
+	if err != nil {
+		return nil, err
+	}
+	return model.StartExec(setup.Exec, setup.Cwd, proc.Env(j.Config.Sandbox.Env, a.Getenv), func(argv []string, dir string) (*sandbox.Cell, error) {
+		return g.Sandbox.Confine(j.Place(g.Session), sandbox.Default.Under(j.Config.Limits.MaxSandbox), argv, dir)
+	})
 }

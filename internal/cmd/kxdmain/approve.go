@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/base/term"
 	hostapprove "github.com/kxtools/kx/internal/host/approve"
 )
@@ -24,7 +25,7 @@ func approve(ctx context.Context, args []string, s *term.IO, _ func(string) stri
 		err = hostapprove.Run(ctx, *state, *config, *socket, version, s.Out)
 	}
 	if err != nil {
-		fmt.Fprintln(s.Out, term.Line(err.Error()))
+		fmt.Fprint(s.Out, out.Sprintf("%s\n", err))
 	}
 	return fail.Exit(err)
 }

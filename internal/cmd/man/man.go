@@ -69,7 +69,7 @@ func show(ctx context.Context, o *Options) error {
 	defer signal.Reset(os.Interrupt)
 	cmd := exec.CommandContext(ctx, viewer, "-l", "-")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(page), o.App.IO.Out, o.App.IO.Err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(page), o.App.IO.Out.Whole(), o.App.IO.Err.Whole()
 	if err := cmd.Run(); err != nil {
 		return fail.Failed("man", "man(1) could not show %s: %v", file, err).WithHint("kx man %s | less", argv.Quote(title(file)))
 	}

@@ -44,10 +44,13 @@ func explain(t *out.Text, d *wire.Decision) {
 			t.Printf("  lost: %s %s  %s\n", string(r.Decision), ruleText(&r), source(&r))
 		}
 	}
-	if d.Decision != d.BaseDecision {
+	if g := d.Guard; g != nil {
+		t.Printf("guard %s: %s\n", g.Name, term.Line(g.Reason))
+		t.Printf("nothing allows this: no rule, no mode, no answer\n")
+	} else if d.Decision != d.BaseDecision {
 		t.Printf("the rules say %s; mode %s makes it %s\n", string(d.BaseDecision), d.EffectiveMode, string(d.Decision))
 	}
-	if d.Mandatory {
+	if d.Mandatory && d.Guard == nil {
 		t.Printf("only a person can allow this, whatever the mode\n")
 	}
 	t.Printf("mode %s · nothing was run\n", d.EffectiveMode)

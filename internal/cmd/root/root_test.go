@@ -245,11 +245,11 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	defer full.Close()
 	for _, args := range [][]string{{"version"}, {"--help"}, {"man"}, {"completion", "bash"}, {"__complete", "--", ""}} {
 		s, _, _, errs := term.Test()
-		s.Out = full
+		s.Out = term.To(full)
 		if exit := Main(t.Context(), args, s, func(string) string { return "" }, "1"); exit != 1 || !strings.Contains(errs.String(), "no space") {
 			t.Errorf("%q: exit %d, %s", args, exit, errs)
 		}
-		s.Err = full
+		s.Err = term.To(full)
 		if exit := Main(t.Context(), args, s, func(string) string { return "" }, "1"); exit != 1 {
 			t.Errorf("%q, nobody to tell: exit %d", args, exit)
 		}

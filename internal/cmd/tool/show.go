@@ -59,10 +59,10 @@ func show(_ context.Context, o *ShowOptions) error {
 			t.Printf("  %s: %s\n", d.State, d.Reason)
 			return
 		}
-		t.Printf("  %s · %s · by default %s\n\n%s\n\n", d.Family, strings.Join(append(d.Effects, "no effects")[:max(1, len(d.Effects))], ", "), string(d.Default), strings.TrimSpace(d.Description))
+		t.Printf("  %s · %s · by default %s\n\n%s\n\n", d.Family, strings.Join(append(d.Effects, "no effects")[:max(1, len(d.Effects))], ", "), string(d.Default), out.Block(strings.TrimSpace(d.Description)))
 		var schema bytes.Buffer
 		if json.Indent(&schema, d.InputSchema, "", "  ") == nil {
-			t.Printf("%s\n", schema.String())
+			t.Printf("%s\n", out.Block(schema.String()))
 		}
 	})
 }

@@ -152,22 +152,26 @@ func show(a *app.App, d Doc) error {
 // question shows a person what there is to decide.
 func question(st trust.Status, level string, wider []string) string {
 	var b strings.Builder
+	say := func(format string, args ...any) { b.WriteString(out.Sprintf(format, args...)) }
 	if st.Problem != "" {
-		fmt.Fprintf(&b, "%s\n\n", st.Problem)
+		say("%s\n\n", st.Problem)
 	}
 	for _, c := range st.Changed {
-		fmt.Fprintf(&b, "%s\n", c.Diff())
+		say("%s\n", out.Block(c.Diff()))
 	}
 	if !st.Trusted && len(st.Changed) == 0 {
-		fmt.Fprintf(&b, "%s has none of %s.\n", st.Workspace, strings.Join(trust.Names, ", "))
+		say("%s has none of %s.\n", st.Workspace, strings.Join(trust.Names, ", "))
 	}
 	if st.Trusted && len(wider) > 0 {
-		fmt.Fprintf(&b, "This would widen what is allowed:\n  %s\n", strings.Join(wider, "\n  "))
+		say("This would widen what is allowed:\n")
+		for _, w := range wider {
+			say("  %s\n", w)
+		}
 	}
 	if level == trust.LevelCode && st.Level != trust.LevelCode {
-		fmt.Fprintf(&b, "Level code lets kx start servers and hooks that run code of the project.\n")
+		say("Level code lets kx start servers and hooks that run code of the project.\n")
 	}
-	fmt.Fprintf(&b, "Trust %s, level %s?", st.Workspace, level)
+	say("Trust %s, level %s?", st.Workspace, level)
 	return b.String()
 }
 

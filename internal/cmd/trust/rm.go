@@ -2,7 +2,6 @@ package trust
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/kxtools/kx/internal/base/fail"
@@ -68,7 +67,7 @@ func remove(ctx context.Context, o *RemoveOptions) error {
 	if !before.Trusted && before.Problem == "" {
 		return fail.NotFound("trust", "%s is not trusted", ws).WithHint("kx trust list")
 	}
-	question := fmt.Sprintf("End the trust in %s? What its files deny is then not denied any more.", ws)
+	question := out.Sprintf("End the trust in %s? What its files deny is then not denied any more.", ws)
 	by, err := o.Human(ctx, "kx trust rm", question)
 	if err != nil {
 		return err

@@ -6,10 +6,12 @@ package judge
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/gate/guard"
 	"github.com/kxtools/kx/internal/gate/rules"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/gate/scope"
@@ -49,8 +51,9 @@ type Judge struct {
 	Scope     scope.Scope
 	Temp      sandbox.Temp // the /tmp of the session's calls
 
-	home string
-	env  *policy.Env
+	home  string
+	env   *policy.Env
+	guard *guard.Guard
 }
 
 // Open reads what calls are judged by. It is cheap enough to do again for every
@@ -92,6 +95,7 @@ func Open(o Options) (*Judge, error) {
 		Workspace: j.Workspace, Cwd: j.Cwd, Home: o.Dirs.Home,
 		Writable: append(j.Temp.Names(), cfg.Sandbox.Writable...), Outside: j.Temp.Kept, Resolver: Files{j.Temp},
 	}
+	j.guard = guard.New(append([]string{j.Workspace}, cfg.Sandbox.Writable...), o.Dirs, head)
 	return j, nil
 }
 
@@ -144,7 +148,7 @@ func effectiveMode(cfg *config.Config, o Options) (string, error) {
 // a symlink in between.
 func (j *Judge) Once() *Judge {
 	c, env := *j, *j.env
-	env.Resolver = &once{seen: map[string]resolved{}}
+	env.Resolver = &once{Files: Files{j.Temp}, seen: map[string]resolved{}}
 	c.env = &env
 	return &c
 }
@@ -164,9 +168,13 @@ func (j *Judge) Narrow(asked string) (string, error) {
 	return m, nil
 }
 
-// Explain decides a call.
+// Explain decides a call: the rules and the mode, then the guard, which nothing
+// lifts.
 func (j *Judge) Explain(name string, input json.RawMessage, m string, loaded bool) *wire.Decision {
-	d := j.Rules.Set.Explain(policy.Call{Tool: name, Input: input, Loaded: loaded}, m, j.env)
+	if _, ok := j.env.Resolver.(Files); ok {
+		j = j.Once() // rules and guard look at the same paths
+	}
+	d := j.explain(name, input, m, loaded, maxCalls)
 	if d.Decision != wire.Deny && !j.Scope.Uses(name) {
 		d.Decision, d.ApprovalRequired, d.Reason = wire.Deny, false, ReasonCredential
 	}
@@ -184,7 +192,7 @@ func (j *Judge) Matrix(tools []string, loaded func(string) bool) []wire.MatrixRo
 // Raise makes an ask of an allowed call, one that only a person can give. What is
 // denied stays so, and an ask that is mandatory already keeps its reason.
 func Raise(d *wire.Decision, reason string) {
-	if d.BaseDecision == wire.Deny || d.Reason == ReasonCredential || d.Mandatory {
+	if d.BaseDecision == wire.Deny || d.Guard != nil || d.Reason == ReasonCredential || d.Mandatory {
 		return
 	}
 	entry, _ := catalogue.Lookup(d.Tool)
@@ -198,8 +206,11 @@ func Raise(d *wire.Decision, reason string) {
 func (j *Judge) Canonical(name string, input json.RawMessage) (json.RawMessage, error) {
 	entry, _ := catalogue.Lookup(name)
 	fields := []string{entry.Path}
-	if name == "bash" {
+	switch name {
+	case "bash":
 		fields = []string{"cwd"}
+	case "apply_patch":
+		return input, j.checkPatch(input)
 	}
 	var in map[string]json.RawMessage
 	if err := json.Unmarshal(input, &in); err != nil {
@@ -250,10 +261,18 @@ func Action(name string, input json.RawMessage) (json.RawMessage, error) {
 
 // MayRead returns the test that a tool which walks asks for every file. root is
 // what was decided of the call itself: where a person was asked and allowed it,
-// files that would be asked for by the same rule and reason are allowed, too.
+// files that would be asked for by the same rule and reason are allowed, too. A tool
+// that only writes shows a file to whom read_file would show it.
 func (j *Judge) MayRead(name string, root *wire.Decision) func(path string) bool {
 	entry, _ := catalogue.Lookup(name)
+	if !slices.Contains(entry.Effects, catalogue.Read) {
+		name = "read_file"
+		entry, _ = catalogue.Lookup(name)
+	}
 	return func(path string) bool {
+		if !j.guard.MayRead(path) {
+			return false
+		}
 		v, rule, reason := j.Rules.Set.DecidePath(name, catalogue.Read, path, j.env)
 		if v == wire.Ask && root.BaseDecision == wire.Ask && len(root.Points) > 0 && reason == root.Points[0].Reason && sameRule(rule, root.Points[0].Rule) {
 			return true

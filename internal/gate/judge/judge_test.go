@@ -2,6 +2,8 @@ package judge
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -212,6 +214,9 @@ func TestCanonical(t *testing.T) {
 		{"read_file", `{"path":1}`, "read_file: path is not a string"},
 		{"read_file", `{"path":"a\u0000"}`, "read_file: the path has a NUL byte"},
 		{"read_file", `[]`, "read_file: the input is not a JSON object"},
+		{"apply_patch", `{"patch":"*** Begin Patch\n*** Delete File: link/f\n*** End Patch"}`, `{"patch":"*** Begin Patch\n*** Delete File: link/f\n*** End Patch"}`},
+		{"apply_patch", `{"patch":"x"}`, "apply_patch: it names no file: it is neither a *** Begin Patch nor a unified diff"},
+		{"apply_patch", `{"patch":1}`, "apply_patch: the input is not an object with a patch"},
 	} {
 		got, err := j.Canonical(tt.tool, json.RawMessage(tt.input))
 		if err != nil {
@@ -255,6 +260,45 @@ func TestOnce(t *testing.T) {
 	}
 	if got, _ := j.Canonical("read_file", input); string(got) == string(before) {
 		t.Error("the judge itself remembers")
+	}
+}
+
+// The tool gets each path of a patch as it was judged, even if a link moves.
+func TestJudged(t *testing.T) {
+	o := place(t)
+	link := filepath.Join(o.Workspace, "link")
+	if err := os.Symlink("real", link); err != nil {
+		t.Fatal(err)
+	}
+	input := json.RawMessage(`{"patch":"*** Begin Patch\n*** Update File: link/f\n*** Move to: ../g\n*** Add File: ~/h\n+x\n*** End Patch"}`)
+	once := open(t, o).Once()
+	d := once.Explain("apply_patch", input, mode.Default, true)
+	if len(d.Points) != 3 || d.Points[0].Resource != "real/f" || d.Decision != wire.Deny {
+		t.Errorf("%+v", d)
+	}
+	write(t, filepath.Join(o.Dirs.Home, "outside/f"), "")
+	if err := errors.Join(os.Remove(link), os.Symlink(filepath.Join(o.Dirs.Home, "outside"), link)); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"link/f": o.Workspace + "/real/f", "../g": filepath.Dir(o.Workspace) + "/g", "~/h": o.Dirs.Home + "/h"}
+	if got := once.Judged("apply_patch", input); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := once.Judged("write_file", input); got != nil {
+		t.Errorf("got %v", got)
+	}
+}
+
+// Who may write a file may not see it for that.
+func TestMayReadOfWriters(t *testing.T) {
+	o := place(t)
+	write(t, filepath.Join(o.Dirs.Config, "policy.toml"), "[[rule]]\neffect = \"read\"\npath = \"**/.env\"\ndecision = \"deny\"\n")
+	j := open(t, o)
+	for _, name := range []string{"apply_patch", "edit_file"} {
+		may := j.MayRead(name, &wire.Decision{EffectiveMode: mode.Default, BaseDecision: wire.Allow})
+		if may(o.Workspace+"/.env") || !may(o.Workspace+"/f") {
+			t.Errorf("%s: .env %t, f %t", name, may(o.Workspace+"/.env"), may(o.Workspace+"/f"))
+		}
 	}
 }
 

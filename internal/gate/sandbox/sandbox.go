@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/jail"
@@ -29,17 +30,15 @@ type Profile struct {
 	Host    bool // no walls
 }
 
-// The profiles of calls, by their names in the configuration, and that of models:
-// a model acts by its calls, and so writes nothing.
+// The profiles, by their names in the configuration.
 var (
 	ReadOnly       = Profile{Name: config.Profiles[0]}
 	WorkspaceWrite = Profile{Name: config.Profiles[1], Write: true}
 	NetworkEnabled = Profile{Name: config.Profiles[2], Write: true, Network: true}
 	Host           = Profile{Name: config.Profiles[3], Write: true, Network: true, Host: true}
-	Model          = Profile{Name: "model", Network: true}
 )
 
-// Default is the profile of commands.
+// Default is the profile of commands, and of models that are programs.
 var Default = NetworkEnabled
 
 // Under returns the profile, or the widest one that max_sandbox allows if that is
@@ -68,6 +67,9 @@ type Sandbox struct {
 	Getenv  func(string) string
 	Boot    func() (string, error) // names this start of the machine
 	DryRun  bool                   // nothing is found out about the machine
+
+	mu    sync.Mutex
+	known *Walls // what was found out
 }
 
 // Cell is where one program runs.
@@ -89,6 +91,17 @@ const (
 	None    = "none"
 )
 
+// Label is what results call a profile on this machine.
+func (s *Sandbox) Label(prof Profile) string {
+	switch kind := s.Walls().Kind; {
+	case prof.Host || kind == jail.Full:
+		return prof.Name
+	case kind == jail.Landlock:
+		return Partial
+	}
+	return None
+}
+
 // Confine makes the plan for a program. argv[0] is its path, dir its folder.
 func (s *Sandbox) Confine(at Place, prof Profile, argv []string, dir string) (*Cell, error) {
 	if prof.Host {
@@ -96,16 +109,14 @@ func (s *Sandbox) Confine(at Place, prof Profile, argv []string, dir string) (*C
 	}
 	walls := s.Walls()
 	p := &jail.Plan{Kind: walls.Kind, Argv: argv, Dir: dir, Network: prof.Network, Minimal: s.Dirs.UID == 0}
-	b := &build{Sandbox: s, place: at, prof: prof, plan: p, label: prof.Name}
+	b := &build{Sandbox: s, place: at, prof: prof, plan: p}
 	steps := []func() error{b.masks, b.sockets, b.hide}
 	switch walls.Kind {
 	case jail.Full:
-		steps = append([]func() error{b.temp, b.keepInSight, b.caches(walls.Layers), b.write, b.repository, b.protect}, steps...)
+		steps = append([]func() error{b.temp, b.ownFiles, b.keepInSight, b.caches(walls.Layers), b.write, b.repository, b.protect}, steps...)
 	case jail.Landlock:
-		b.label = Partial
 		steps = []func() error{b.writeInPlace, b.masks, b.hide, b.real}
 	default:
-		b.label = None
 		steps = nil
 	}
 	for _, step := range steps {
@@ -114,7 +125,7 @@ func (s *Sandbox) Confine(at Place, prof Profile, argv []string, dir string) (*C
 			return nil, err
 		}
 	}
-	return &Cell{Plan: p, Label: b.label, Env: b.env, Leave: b.leave, Broken: s.Scratch.ForgetWalls}, nil
+	return &Cell{Plan: p, Label: s.Label(prof), Env: b.env, Leave: b.leave, Broken: s.Scratch.ForgetWalls}, nil
 }
 
 // build is a plan in the making.
@@ -123,7 +134,6 @@ type build struct {
 	place   Place
 	prof    Profile
 	plan    *jail.Plan
-	label   string
 	env     []string
 	release []func()
 	absent  []string // must not be there at the end either
@@ -147,6 +157,15 @@ func (b *build) temp() error {
 	return nil
 }
 
+// ownFiles lets the superuser unpack: its tar gives files to their owners, and
+// behind the walls there is nobody else.
+func (b *build) ownFiles() error {
+	if b.Dirs.UID == 0 {
+		b.env = append(b.env, "TAR_OPTIONS=--no-same-owner")
+	}
+	return nil
+}
+
 func (b *build) mount(m jail.Mount) { b.plan.Mounts = append(b.plan.Mounts, m) }
 
 // inTemp reports whether the private temp would hide a path.
@@ -162,11 +181,12 @@ func (b *build) keepInSight() error {
 	return nil
 }
 
-// kept are the folders of /tmp in which the home and the workspace lie, and what
-// else can be written: the private temp does not hide them.
+// kept are the folders of /tmp in which the home, the workspace and programs lie,
+// and what else can be written: the private temp does not hide them.
 func (s *Sandbox) kept(at Place) []string {
 	var list []string
-	for _, dir := range append([]string{s.Dirs.Home, at.Workspace}, at.Writable...) {
+	needed := append([]string{s.Dirs.Home, at.Workspace}, at.Writable...)
+	for _, dir := range append(needed, filepath.SplitList(s.Getenv("PATH"))...) {
 		for _, t := range temps {
 			rest, ok := strings.CutPrefix(dir, t+"/")
 			if !ok {
@@ -195,9 +215,7 @@ func (b *build) caches(layers bool) func() error {
 			dir := filepath.Join(b.Dirs.Home, c.path)
 			fi, err := os.Lstat(dir)
 			if !layers || err != nil || !fi.IsDir() || paths.Inside(dir, b.place.Workspace) {
-				for _, v := range c.env {
-					b.env = append(b.env, v+"="+filepath.Join("/tmp/.cache", c.name))
-				}
+				b.moveCache(c, temps[0])
 				continue
 			}
 			upper, work, err := at.Layer(c.name)
@@ -207,6 +225,13 @@ func (b *build) caches(layers bool) func() error {
 			b.mount(jail.Mount{Source: dir, Target: dir, Upper: upper, Work: work})
 		}
 		return nil
+	}
+}
+
+// moveCache lets programs keep a cache in a folder of the temp.
+func (b *build) moveCache(c cache, temp string) {
+	for _, v := range c.env {
+		b.env = append(b.env, v+"="+filepath.Join(temp, ".cache", c.name))
 	}
 }
 
@@ -232,13 +257,16 @@ func (b *build) write() error {
 }
 
 // writeInPlace is write where nothing can be mounted: programs see the real /tmp,
-// and write in a temp of the session.
+// and write in a temp of the session, where their caches are too.
 func (b *build) writeInPlace() error {
 	dir, err := b.Scratch.Temp(b.place.Session)
 	if err != nil {
 		return err
 	}
 	b.env = append(b.env, "TMPDIR="+dir)
+	for _, c := range caches {
+		b.moveCache(c, dir)
+	}
 	b.mount(jail.Mount{Source: dir, Target: dir})
 	return b.write()
 }

@@ -31,9 +31,20 @@ type Walls struct {
 // answer is kept until the machine or kx is another one. In a dry run it is what
 // was found out before.
 func (s *Sandbox) Walls() Walls {
-	if w, ok := s.Known(); ok || s.DryRun {
-		return w
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		w, ok := s.Known()
+		if !ok && !s.DryRun {
+			w = s.find()
+		}
+		s.known = &w
 	}
+	return *s.known
+}
+
+// find finds it out, and notes it down.
+func (s *Sandbox) find() Walls {
 	w := s.Probe()
 	w.For = s.identity()
 	if raw, err := json.Marshal(w); err == nil && w.For != "" {
@@ -107,11 +118,14 @@ func (s *Sandbox) try(layers bool) (r jail.Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() {
+		_ = os.Chmod(filepath.Join(dir, "work", "work"), 0o700) // overlayfs leaves it to nobody
+		os.RemoveAll(dir)
+	}()
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return r, err
 	}
-	for _, name := range []string{"write", "layer", "mask"} {
+	for _, name := range []string{"write", "layer", "mask", "upper", "work"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
 			return r, err
 		}
@@ -122,14 +136,12 @@ func (s *Sandbox) try(layers bool) (r jail.Report, err error) {
 		Mounts: []jail.Mount{{Source: write, Target: write}}, Fixed: []string{write}, Masked: []string{filepath.Join(dir, "mask")},
 	}
 	if layers {
-		place, err := s.Scratch.Layers("probe")
-		if err != nil {
-			return r, err
-		}
-		defer place.Release()
-		upper, work, err := place.Layer("probe")
-		if err != nil {
-			return r, err
+		upper, work := filepath.Join(dir, "upper"), filepath.Join(dir, "work")
+		if place, err := s.Scratch.Layers("probe"); err == nil { // else it is a dry run
+			defer place.Release()
+			if upper, work, err = place.Layer("probe"); err != nil {
+				return r, err
+			}
 		}
 		p.Mounts = append(p.Mounts, jail.Mount{Source: layer, Target: layer, Upper: upper, Work: work})
 	}

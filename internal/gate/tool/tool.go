@@ -34,6 +34,11 @@ type Env struct {
 	Cwd       string // canonical, inside the workspace
 	Home      string
 
+	// Judged are the paths that stand inside a text of the input (a patch), as
+	// they are written, and the absolute and canonical path that each was judged
+	// as. A tool opens these and no others.
+	Judged map[string]string
+
 	// MayRead says whether a file that the tool meets by itself (in a listing,
 	// a glob, a search) may be opened or named. The path is absolute and
 	// canonical. Tools leave out the others and count them as "skipped".

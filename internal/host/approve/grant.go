@@ -8,6 +8,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/judge"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/internal/record/config"
@@ -79,6 +80,9 @@ func (h *Host) grants(a *wire.Approval, ans *approval.Answer) ([]policy.Rule, er
 	}
 	for i := range rules {
 		rules[i].Scope, rules[i].Origin = scope, policy.Approval
+		if rules[i].Effect == "" && a.Sandbox == sandbox.Host.Name {
+			rules[i].Sandbox = a.Sandbox // it was asked for without walls, by a rule of the user's
+		}
 	}
 	return rules, nil
 }

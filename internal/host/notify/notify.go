@@ -66,8 +66,11 @@ func start(command, dir string, doc any, stderr *os.File) (cmd *exec.Cmd, end fu
 	if stderr != nil {
 		cmd.Stderr = stderr
 	}
-	end, err = proc.Start(cmd)
-	return cmd, end, err
+	child, err := proc.Start(cmd, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return cmd, child.End, nil
 }
 
 // Queue runs the command for one request after the other.

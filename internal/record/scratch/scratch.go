@@ -58,15 +58,13 @@ func (s *Store) TempPath(session string) string { return s.path("temp", session)
 func (s *Store) Temp(session string) (string, error) {
 	dir := s.TempPath(session)
 	if fi, err := os.Lstat(dir); err == nil && fi.IsDir() {
-		now := s.now()
-		_ = os.Chtimes(s.mark(dir), now, now) // in use; it is only about when it goes
-		return dir, nil
+		return dir, s.use(dir)
 	}
 	if _, err := s.state.Sub(folder, "temp", session); err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(s.mark(dir), nil, 0o600); err != nil {
-		return "", unusable(dir, err)
+	if err := s.use(dir); err != nil {
+		return "", err
 	}
 	if err := os.Chmod(dir, 0o777|fs.ModeSticky); err != nil {
 		return "", unusable(dir, err)
@@ -78,6 +76,21 @@ func (s *Store) Temp(session string) (string, error) {
 // mark is the file whose time says when a folder was used last. It lies beside
 // it, where no program gets to.
 func (s *Store) mark(dir string) string { return dir + ".used" }
+
+// use notes down that a folder is in use.
+func (s *Store) use(dir string) error {
+	now := s.now()
+	err := os.Chtimes(s.mark(dir), now, now)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.WriteFile(s.mark(dir), nil, 0o600); err == nil {
+			err = os.Chtimes(s.mark(dir), now, now)
+		}
+	}
+	if err != nil {
+		return unusable(dir, err)
+	}
+	return nil
+}
 
 // Layers is a place for cache layers that no other program uses.
 type Layers struct {
@@ -96,15 +109,15 @@ func (s *Store) Layers(workspace string) (*Layers, error) {
 	if _, err := os.Lstat(s.mark(dir)); err != nil {
 		s.sweep("layers")
 	}
-	if err := os.WriteFile(s.mark(dir), nil, 0o600); err != nil {
-		return nil, unusable(dir, err)
+	if err := s.use(dir); err != nil {
+		return nil, err
 	}
 	for i := range maxSlots {
 		slot := filepath.Join(dir, strconv.Itoa(i))
 		if err := os.MkdirAll(slot, 0o700); err != nil {
 			return nil, unusable(dir, err)
 		}
-		unlock, ok, err := fsx.TryLock(filepath.Join(slot, "lock"))
+		unlock, ok, err := fsx.Grab(filepath.Join(slot, "lock"))
 		if err != nil {
 			return nil, unusable(slot, err)
 		}

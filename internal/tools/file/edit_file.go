@@ -47,7 +47,7 @@ func (w *writer) edit(ctx context.Context, env *tool.Env, input json.RawMessage)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p, err := place.Open(env, in.Path)
+	p, err := place.File(env, in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,9 @@ func (w *writer) edit(ctx context.Context, env *tool.Env, input json.RawMessage)
 	out := written(t, after, added, removed)
 	delete(out, "created")
 	out["replacements"] = n
-	out["text"] = out.Text() + "\n" + shorten(diff)
+	if place.MayRead(env, p.Abs) {
+		out["text"] = out.Text() + "\n" + shorten(diff)
+	}
 	return out, nil
 }
 

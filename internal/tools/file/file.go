@@ -1,10 +1,10 @@
-// Package file has the tools that read and change one file: read_file,
-// write_file, edit_file. Those that look around are in find.
+// Package file has the tools that read and change files: read_file, write_file and
+// edit_file one, apply_patch several. Those that look around are in find.
 //
 // The gate calls them with paths that are absolute, canonical and allowed; they
 // open exactly those (see place). A file is replaced whole (temp, fsync,
-// rename) or not at all, and bytes that were not to be changed stay what they
-// are.
+// rename) or not at all, a patch changes all of its files or none, and bytes that
+// were not to be changed stay what they are.
 package file
 
 import (
@@ -27,6 +27,8 @@ var (
 	writeText string
 	//go:embed edit_file.md
 	editText string
+	//go:embed apply_patch.md
+	patchText string
 )
 
 // Tools returns the file tools. lookPath finds a program by its name (as
@@ -44,5 +46,8 @@ func Tools(lookPath func(string) (string, error)) []tool.Tool {
 		tool.Tool{Spec: tool.Spec{
 			Name: "edit_file", Family: "file", Description: editText, Schema: json.RawMessage(editSchema), Timeout: timeout,
 		}, Run: w.edit},
+		tool.Tool{Spec: tool.Spec{
+			Name: "apply_patch", Family: "file", Description: patchText, Schema: json.RawMessage(patchSchema), Timeout: timeout,
+		}, Run: w.patch},
 	)
 }

@@ -11,18 +11,21 @@ import (
 	"testing"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/gate/tool"
+	"github.com/kxtools/kx/pkg/policy"
+	"github.com/kxtools/kx/pkg/policy/patch"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
 // workspace is a folder with tools that work on it.
 type workspace struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 	reg *tool.Registry
 }
 
-func newWorkspace(t *testing.T) *workspace {
+func newWorkspace(t testing.TB) *workspace {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -69,11 +72,29 @@ func (w *workspace) call(name string, input map[string]any) (wire.Output, *fail.
 	if raw, err = w.reg.Get(name).Check(raw); err != nil {
 		return nil, fail.As(err)
 	}
-	out, err := w.reg.Get(name).Run(context.Background(), toolEnv(w), raw)
+	env := toolEnv(w)
+	if text, ok := input["patch"].(string); ok {
+		env.Judged = w.judged(text)
+	}
+	out, err := w.reg.Get(name).Run(context.Background(), env, raw)
 	if _, err := json.Marshal(out); err != nil {
 		w.t.Errorf("the output is no JSON: %v", err)
 	}
 	return out, fail.As(err)
+}
+
+// judged resolves the paths of a patch as the gate does.
+func (w *workspace) judged(text string) map[string]string {
+	w.t.Helper()
+	env := policy.Env{Workspace: w.dir, Cwd: w.dir, Resolver: judge.Files{}}
+	to := map[string]string{}
+	names, _ := patch.Names(text)
+	for _, n := range names {
+		where, err := env.Locate(w.dir, n)
+		w.must(err)
+		to[n] = where.Resolved
+	}
+	return to
 }
 
 func toolEnv(w *workspace) *tool.Env {
@@ -106,4 +127,5 @@ func (w *workspace) clean() {
 // hostile are file names that must not confuse anything.
 var hostile = []string{
 	"new\nline", "esc\x1b[31m", "-rf", "--help", "a b'\"$x`", "\xff\xfe", "\u202egnp.exe", strings.Repeat("n", 255), ".hidden", "*[?]{a,b}", "\\",
+	"*** End Patch", "@@ -1 +1 @@", "trailing ", " leading", "dots...", ".GIT", "tab\there", "\u200bx", "\\n", "~",
 }

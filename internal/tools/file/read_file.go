@@ -51,7 +51,7 @@ func readFile(ctx context.Context, env *tool.Env, input json.RawMessage) (wire.O
 	if in.Offset < 1 || in.Limit < 1 {
 		return nil, tool.Invalid("read_file", "offset and limit start at 1")
 	}
-	p, err := place.Open(env, in.Path)
+	p, err := place.File(env, in.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -20,9 +20,10 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/tools/file/place"
+	"github.com/kxtools/kx/pkg/policy/patch"
 )
 
-// writer has write_file and edit_file. Calls of one batch that change the same
+// writer has the tools that change files. Calls of one batch that change the same
 // file do so one after the other.
 type writer struct{ mu sync.Mutex }
 
@@ -30,6 +31,8 @@ type writer struct{ mu sync.Mutex }
 type target struct {
 	*place.Place
 	st    fs.FileInfo // nil where there is none yet
+	like  fs.FileInfo // the file whose owner and mode it gets, nil for those of a new one
+	exec  patch.Exec  // what becomes of the permission to run it
 	notes []string
 }
 
@@ -48,7 +51,7 @@ func newTarget(p *place.Place) (*target, error) {
 	if err := checkWritable(p, st); err != nil {
 		return nil, err
 	}
-	t := &target{Place: p, st: st}
+	t := &target{Place: p, st: st, like: st}
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Nlink > 1 {
 		t.notes = append(t.notes, fmt.Sprintf("the file had %d names (hard links); the others keep the old content", sys.Nlink))
 	}
@@ -117,34 +120,60 @@ func (t *target) load(ctx context.Context) (o old, err error) {
 // file beside it, on the disk before it takes the name. The mode stays, less
 // set-uid and set-gid, which a change takes from any file.
 func (t *target) replace(content []byte) error {
-	dir := filepath.Dir(t.Rel)
-	mode := fs.FileMode(0o644) // less the umask
-	if t.st != nil {
-		mode = 0o600 // until it has the mode of the old one
-	} else if err := t.Root.MkdirAll(dir, 0o777); err != nil {
-		return t.unwritten(err)
-	}
-	temp := filepath.Join(dir, ".kx-"+rand.Text()[:12]+".tmp")
-	f, err := t.Root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	temp, err := t.stage(content)
 	if err != nil {
 		return t.unwritten(err)
 	}
-	err = t.fill(f, content)
-	if err == nil {
+	if err = t.unchanged(); err == nil {
 		err = t.Root.Rename(temp, t.Rel)
 	}
 	if err != nil {
 		_ = t.Root.Remove(temp)
 		return t.unwritten(err)
 	}
-	if d, err := t.Root.Open(dir); err == nil { // the new name is on the disk, too
-		_ = d.Sync()
-		d.Close()
-	}
+	t.settle()
 	return nil
 }
 
-// fill makes f ready to take the name of the target.
+// stage writes content to a file beside the target that is ready to take its name,
+// and returns what it is called. Folders that are missing are made.
+func (t *target) stage(content []byte) (temp string, err error) {
+	if err := t.MakeFolders(); err != nil {
+		return "", err
+	}
+	mode := fs.FileMode(0o644) // less the umask
+	switch {
+	case t.like != nil:
+		mode = 0o600 // until it has the mode of the old one
+	case t.exec == patch.Give:
+		mode = 0o755
+	}
+	temp = t.beside()
+	f, err := t.Root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return "", err
+	}
+	if err := t.fill(f, content); err != nil {
+		_ = t.Root.Remove(temp)
+		return "", err
+	}
+	return temp, nil
+}
+
+// beside is a name in the folder of the target that nobody else has.
+func (t *target) beside() string {
+	return filepath.Join(filepath.Dir(t.Rel), ".kx-"+rand.Text()[:12]+".tmp")
+}
+
+// settle sees to it that the names in the folder are on the disk, too.
+func (t *target) settle() {
+	if d, err := t.Root.Open(filepath.Dir(t.Rel)); err == nil {
+		_ = d.Sync()
+		d.Close()
+	}
+}
+
+// fill writes all that a file needs before it takes the name of the target.
 func (t *target) fill(f *os.File, content []byte) error {
 	defer f.Close()
 	if _, err := f.Write(content); err != nil {
@@ -156,10 +185,7 @@ func (t *target) fill(f *os.File, content []byte) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return t.unchanged()
+	return f.Close()
 }
 
 // unwritten explains why there was no replacement.
@@ -173,19 +199,31 @@ func (t *target) unwritten(err error) error {
 
 // keepOwner gives f the owner and the mode of the file that it replaces.
 func (t *target) keepOwner(f *os.File) error {
-	if t.st == nil {
+	if t.like == nil {
 		return nil
 	}
 	now, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	was, ok1 := t.st.Sys().(*syscall.Stat_t)
+	was, ok1 := t.like.Sys().(*syscall.Stat_t)
 	is, ok2 := now.Sys().(*syscall.Stat_t)
 	if ok1 && ok2 && (was.Uid != is.Uid || was.Gid != is.Gid) && f.Chown(int(was.Uid), int(was.Gid)) != nil {
 		t.notes = append(t.notes, "the file has another owner or group now")
 	}
-	return f.Chmod(t.st.Mode().Perm())
+	return f.Chmod(t.perm())
+}
+
+// perm is the mode that the file gets which takes the place of another.
+func (t *target) perm() fs.FileMode {
+	perm := t.like.Mode().Perm()
+	switch t.exec {
+	case patch.Give:
+		perm |= (perm & 0o444) >> 2 // whoever may read it may run it
+	case patch.Take:
+		perm &^= 0o111
+	}
+	return perm
 }
 
 // unchanged refuses to write over what another process has just written.

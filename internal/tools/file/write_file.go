@@ -45,7 +45,7 @@ func (w *writer) write(ctx context.Context, env *tool.Env, input json.RawMessage
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p, err := place.Open(env, in.Path)
+	p, err := place.File(env, in.Path)
 	if err != nil {
 		return nil, err
 	}

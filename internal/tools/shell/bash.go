@@ -84,7 +84,11 @@ func (b *bash) run(ctx context.Context, env *tool.Env, input json.RawMessage) (w
 	if in.Cwd == "" {
 		in.Cwd = env.Cwd
 	}
-	if err := checkFolder(in.Cwd); err != nil {
+	real := in.Cwd
+	if env.Real != nil {
+		real = env.Real(in.Cwd)
+	}
+	if err := checkFolder(real, in.Cwd); err != nil {
 		return nil, err
 	}
 	path := b.find()
@@ -123,8 +127,8 @@ func (b *bash) run(ctx context.Context, env *tool.Env, input json.RawMessage) (w
 		err = fail.Failed("exit_status", "the command exited with status %d", res.ExitCode)
 	}
 	out := output(res, err, cell.Label)
-	if cell.Plan != nil && res.ExitCode != 0 {
-		notes = append(notes, sandbox.Advice(in.Command, string(res.Stderr)+string(res.Stdout))...)
+	if cell.Plan != nil {
+		notes = append(notes, sandbox.Advice(in.Command, string(res.Stderr)+string(res.Stdout), cell.Label, res.ExitCode != 0)...)
 	}
 	for _, n := range notes {
 		out["text"] = out.Text() + "\n[" + n + "]"
@@ -147,22 +151,23 @@ func parse(input json.RawMessage) (in bashInput, err error) {
 	return in, err
 }
 
-// checkFolder refuses a folder that is not what the gate judged any more.
-func checkFolder(dir string) error {
+// checkFolder refuses a folder that is not what the gate judged any more. It is
+// called name.
+func checkFolder(dir, name string) error {
 	if !filepath.IsAbs(dir) {
-		return tool.Invalid("bash", "the folder %q is not absolute", dir)
+		return tool.Invalid("bash", "the folder %q is not absolute", name)
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return fail.NotFound("no_such_folder", "the folder %q does not exist", dir)
+		return fail.NotFound("no_such_folder", "the folder %q does not exist", name)
 	case err != nil:
-		return fail.Failed("unreadable", "the folder %q can't be entered: %s", dir, err).Because(err)
+		return fail.Failed("unreadable", "the folder %q can't be entered: %s", name, err).Because(err)
 	case real != filepath.Clean(dir):
-		return fail.Conflict("path_changed", "the folder %q leads through a symbolic link that was not there when the call was judged", dir)
+		return fail.Conflict("path_changed", "the folder %q leads through a symbolic link that was not there when the call was judged", name)
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return fail.Failed("not_a_folder", "%q is not a folder", dir)
+		return fail.Failed("not_a_folder", "%q is not a folder", name)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/patch"
 	"github.com/kxtools/kx/pkg/policy/pattern"
 	"github.com/kxtools/kx/pkg/policy/shell"
 )
@@ -227,34 +228,21 @@ func (e *Env) paths(v any, to []pattern.Place) []pattern.Place {
 	return to
 }
 
-// The lines of a patch that name a file: of the "*** Begin Patch" form, of a
-// unified diff, and of git's renames.
-var patchLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |--- |\+\+\+ |rename (?:from|to) |copy to )(.+?)\s*$`)
-})
-
-// patchPoints returns a write point for each file that a patch names.
+// patchPoints returns a write point for each file that a patch names, by the
+// reading that the tool has of it.
 func (e *Env) patchPoints(base Point, input map[string]any) []Point {
 	base.Effect = catalogue.Write
-	var pts []Point
 	text, _ := input["patch"].(string)
-	for _, m := range patchLine().FindAllStringSubmatch(text, -1) {
-		name, _, _ := strings.Cut(m[1], "\t")
-		if name == "/dev/null" {
-			continue
-		}
-		if strings.HasPrefix(m[0], "--- ") || strings.HasPrefix(m[0], "+++ ") {
-			if strings.HasPrefix(name, "a/") || strings.HasPrefix(name, "b/") {
-				name = name[2:]
-			}
-		}
+	names, err := patch.Names(text)
+	pts := make([]Point, 0, len(names)+1)
+	for _, name := range names {
 		p := base
 		p.setPath(e, e.Cwd, name)
 		pts = append(pts, p)
 	}
-	if pts == nil {
-		base.Unknown = "which files the patch changes can't be told"
-		pts = []Point{base}
+	if err != nil {
+		base.Unknown = "the patch can't be read: " + err.Error()
+		pts = append(pts, base)
 	}
 	return pts
 }

@@ -128,12 +128,18 @@ func (w *walker) assigns(list []*syntax.Assign, files []File, s scope) {
 func (w *walker) assignValues(list []*syntax.Assign, s scope) {
 	for _, a := range list {
 		w.words(s, a.Value)
+		if a.Name != nil && a.Value != nil {
+			w.values = append(w.values, Value{a.Name.Value, wordOf(a.Value)})
+		}
 		if a.Index != nil {
 			w.arithm(s, a.Index)
 		}
 		if a.Array != nil {
 			for _, el := range a.Array.Elems {
 				w.words(s, el.Value)
+				if a.Name != nil && el.Value != nil {
+					w.values = append(w.values, Value{a.Name.Value, wordOf(el.Value)})
+				}
 				if el.Index != nil {
 					w.arithm(s, el.Index)
 				}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"regexp"
 	"strings"
 	"sync"
@@ -125,7 +126,7 @@ func describe(l *Leaf, name string, args []Word) {
 		l.Opaque = p.always
 	}
 	operands := l.split(p, args)
-	if p.bare != "" && len(operands) == 0 && l.Opaque == "" && !versionOnly(args) {
+	if p.bare != "" && (len(operands) == 0 || operands[0].Text == "-" || operands[0].Text == "/dev/stdin") && l.Opaque == "" && !versionOnly(args) {
 		l.Opaque = p.bare
 	}
 	for i, w := range operands {
@@ -249,6 +250,30 @@ func (l *Leaf) Code() []Word {
 		}
 	}
 	return out
+}
+
+// Program is the name of the program without its folder, "" if it is computed.
+func (l *Leaf) Program() string {
+	if len(l.Words) == 0 || !l.Words[0].Literal {
+		return ""
+	}
+	return path.Base(l.Words[0].Text)
+}
+
+// Interprets reports whether the program runs code of some language.
+func (l *Leaf) Interprets() bool { return programs[l.Program()].bare != "" }
+
+// RunsInput reports whether the leaf runs code that comes from its input.
+func (l *Leaf) RunsInput() bool {
+	if l.Opaque == stdinCode {
+		return true
+	}
+	for _, w := range l.Words {
+		if w.Text == "-s" && l.Interprets() {
+			return true
+		}
+	}
+	return false
 }
 
 // flagParts splits --name=value, and -nvalue with a one-letter name.

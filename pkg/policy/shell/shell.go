@@ -6,7 +6,8 @@
 // The one invariant: whatever bash would run or open when it is given the text
 // is in the answer, or the answer says that it is not understood. So a deny
 // rule that meets no leaf has been walked past by nothing, and an allow rule
-// that meets every leaf has allowed everything. Callers are pkg/policy alone.
+// that meets every leaf has allowed everything. Callers are
+// pkg/policy, and internal/gate/sandbox for its advice.
 package shell
 
 import (
@@ -70,17 +71,32 @@ func (l *Leaf) Argv() []string {
 	return argv
 }
 
+// Value is what a variable gets somewhere in a script.
+type Value struct {
+	Name string
+	Word Word
+}
+
 // Script is a whole command.
 type Script struct {
 	Leaves  []Leaf
-	Unknown string // why the whole is not understood, "" if it is
+	Values  []Value // of assignments, declarations and loops, in their order
+	Input   []Word  // what here-documents and here-strings hold
+	Unknown string  // why the whole is not understood, "" if it is
 }
 
 // Analyze reads src as bash would when it is given to bash -c.
 func Analyze(src string) Script {
-	switch {
-	case len(src) > MaxLength:
+	if len(src) > MaxLength {
 		return Script{Unknown: fmt.Sprintf("the command is longer than %d bytes", MaxLength)}
+	}
+	return AnalyzeLong(src)
+}
+
+// AnalyzeLong is Analyze for a text of any length. What it understands of a long
+// one can be denied; nobody has read it, so it can't be allowed.
+func AnalyzeLong(src string) Script {
+	switch {
 	case !utf8.ValidString(src):
 		return Script{Unknown: "the command is not valid UTF-8"}
 	case strings.ContainsRune(src, 0):
@@ -96,7 +112,7 @@ func Analyze(src string) Script {
 	mayMove := strings.ContainsAny(src, `\'"`) || strings.Contains(src, "cd") || strings.Contains(src, "pushd") || strings.Contains(src, "popd")
 	w := &walker{moves: mayMove && movesAbout(f)}
 	w.stmts(f.Stmts, scope{dirs: []string{""}})
-	return Script{Leaves: w.leaves}
+	return Script{Leaves: w.leaves, Values: w.values, Input: w.input}
 }
 
 var moveCommands = map[string]bool{"cd": true, "pushd": true, "popd": true}

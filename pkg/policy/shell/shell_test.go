@@ -190,7 +190,7 @@ func TestWord(t *testing.T) {
 		{`"a b"'c'\d`, "a bcd", true, false},
 		{`"a\$b\x"`, `a$b\x`, true, false},
 		{`$'a'`, "a", true, false},
-		{`$'\x61'`, `\x61`, false, false},
+		{`$'\x61'`, `a`, false, false},
 		{`$x`, "$x", false, false},
 		{`*.go`, "*.go", false, true},
 		{`'*'.go`, "*.go", true, false},
@@ -224,4 +224,37 @@ func FuzzAnalyze(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What a deny has to see although an allow may not count on it.
+func TestDollarQuotes(t *testing.T) {
+	for src, want := range map[string]string{
+		`a $'\x2e\163sh\t\'\\'`: ".ssh\t'\\", `a $'\u00e9\n'`: "é\n", `a $'x\'`: "", `a $'\x'`: "x", `a $'\1x'`: "\x01x", `a $'\q'`: "q",
+	} {
+		s := Analyze(src)
+		if want == "" {
+			if s.Unknown == "" {
+				t.Errorf("%s is understood", src)
+			}
+			continue
+		}
+		if w := s.Leaves[0].Words[1]; w.Text != want || w.Literal {
+			t.Errorf("%s: %q %v, want %q", src, w.Text, w.Literal, want)
+		}
+	}
+}
+
+// What variables get, and what is given as input.
+func TestValues(t *testing.T) {
+	s := Analyze("a=1 b=~/x; export c=$d; for e in f g; do h=(i j); done\ncat <<< k <<L\nm\nL")
+	got := ""
+	for _, v := range s.Values {
+		got += v.Name + "=" + v.Word.Text + " "
+	}
+	for _, w := range s.Input {
+		got += "<" + w.Text
+	}
+	if want := "a=1 b=~/x c=$d e=f e=g h=i h=j <k<m\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

@@ -10,6 +10,8 @@ import (
 // walker collects the leaves of a script.
 type walker struct {
 	leaves []Leaf
+	values []Value
+	input  []Word
 	moves  bool // the script changes its folder somewhere
 }
 
@@ -127,6 +129,9 @@ func (w *walker) command(cmd syntax.Command, s scope) []string {
 		switch loop := cmd.Loop.(type) {
 		case *syntax.WordIter:
 			w.words(s, loop.Items...)
+			for _, item := range loop.Items {
+				w.values = append(w.values, Value{loop.Name.Value, wordOf(item)})
+			}
 			if steers(loop.Name.Value) {
 				w.add(Leaf{Unknown: "it sets " + loop.Name.Value + ", which can change what a command runs"}, s)
 			}
@@ -287,7 +292,11 @@ func (w *walker) redirects(list []*syntax.Redirect, s scope) (files []File, unkn
 		target := wordOf(r.Word)
 		write := true
 		switch r.Op {
-		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		case syntax.Hdoc, syntax.DashHdoc:
+			w.input = append(w.input, wordOf(r.Hdoc))
+			continue
+		case syntax.WordHdoc:
+			w.input = append(w.input, target)
 			continue
 		case syntax.DplIn, syntax.DplOut:
 			if target.Literal && (digits(strings.TrimSuffix(target.Text, "-")) || target.Text == "-") {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -19,10 +20,12 @@ func wordOf(w *syntax.Word) Word {
 		case *syntax.Lit:
 			out.unquoted(&b, part.Value, i == 0)
 		case *syntax.SglQuoted:
-			b.WriteString(part.Value)
 			if part.Dollar && strings.Contains(part.Value, `\`) {
 				out.Literal = false
+				unescapeDollar(&b, part.Value)
+				continue
 			}
+			b.WriteString(part.Value)
 		case *syntax.DblQuoted:
 			for _, p := range part.Parts {
 				if lit, ok := p.(*syntax.Lit); ok {
@@ -90,6 +93,47 @@ func unescapeDouble(s string) string {
 		b.WriteByte(s[i])
 	}
 	return b.String()
+}
+
+// unescapeDollar writes the text of $'...', whose escapes are those of C. The
+// word does not count as literal; what it comes to is told to those who deny.
+func unescapeDollar(b *strings.Builder, s string) {
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		base, figures, most := 16, "0123456789abcdefABCDEF", 0
+		switch s[i] {
+		case 'x':
+			most = 2
+		case 'u':
+			most = 4
+		case 'U':
+			most = 8
+		case '0', '1', '2', '3', '4', '5', '6', '7':
+			base, figures, most = 8, "01234567", 3
+			i--
+		}
+		end := i + 1
+		for end < len(s) && end <= i+most && strings.IndexByte(figures, s[end]) >= 0 {
+			end++
+		}
+		n, err := strconv.ParseUint(s[i+1:end], base, 32)
+		switch {
+		case err == nil && most <= 3:
+			b.WriteByte(byte(n))
+			i = end - 1
+		case err == nil:
+			b.WriteRune(rune(n))
+			i = end - 1
+		case strings.IndexByte(`abefnrtv`, s[i]) >= 0:
+			b.WriteByte("\a\b\x1b\f\n\r\t\v"[strings.IndexByte(`abefnrtv`, s[i])])
+		default:
+			b.WriteByte(s[i])
+		}
+	}
 }
 
 // source prints a part as it could be written, for people.

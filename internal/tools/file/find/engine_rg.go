@@ -129,11 +129,6 @@ func (e *rgEngine) isText(c candidate) bool {
 	if c.st == nil {
 		return false
 	}
-	f, err := e.own.files.open(c)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, place.SniffLen))
+	head, err := e.own.files.read(c, place.SniffLen)
 	return err == nil && !place.IsBinary(head)
 }

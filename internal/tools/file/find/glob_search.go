@@ -48,20 +48,20 @@ func (s *search) glob(ctx context.Context, env *tool.Env, input json.RawMessage)
 		return nil, place.Explain(err, p.Show)
 	}
 	defer dir.Close()
+	found := list{entries: []entry{}}
 	w, err := s.walk(ctx, env, p, dir, func(rel string) bool {
 		return doublestar.MatchUnvalidated(in.Pattern, rel)
+	}, func(c candidate) {
+		if len(found.entries) == maxEntries {
+			found.truncated = true
+			return
+		}
+		found.entries = append(found.entries, newEntry(path.Join(p.Show, c.rel), c.st))
 	})
 	if err != nil {
 		return nil, err
 	}
-	found := list{entries: []entry{}, skipped: w.skipped, truncated: w.truncated}
-	for _, c := range w.found {
-		if len(found.entries) == maxEntries {
-			found.truncated = true
-			break
-		}
-		found.entries = append(found.entries, newEntry(path.Join(p.Show, c.rel), c.st))
-	}
+	found.skipped, found.truncated = w.skipped, found.truncated || w.truncated
 	return found.output(place.Name(p.Show) + " that matches " + place.Name(in.Pattern)), nil
 }
 

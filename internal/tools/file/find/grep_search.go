@@ -59,8 +59,9 @@ type query struct {
 	re      *regexp.Regexp
 	tree    *syntax.Regexp
 	dir     *os.Root
-	abs     string // dir's path
-	show    string // how results name dir
+	abs     string     // dir's path for the system
+	show    string     // how results name dir
+	file    *candidate // the only one
 	results int
 }
 
@@ -81,13 +82,24 @@ func (s *search) grep(ctx context.Context, env *tool.Env, input json.RawMessage)
 		return nil, err
 	}
 	defer p.Close()
-	w, err := s.candidates(ctx, env, p, in.Glob, q)
-	if err != nil {
+	if err := q.open(p); err != nil {
 		return nil, err
 	}
 	defer q.dir.Close()
-	files, large := searchable(w.found)
-	matches, err := q.run(ctx, files, s.engine(env, q))
+	work, large := q.begin(ctx, s.engines(env, q)), 0
+	w, walked := s.candidates(ctx, env, p, in.Glob, q, func(c candidate) {
+		switch {
+		case !c.st.Mode().IsRegular():
+		case c.st.Size() > place.MaxWhole:
+			large++
+		default:
+			work.add(c)
+		}
+	})
+	matches, err := work.end()
+	if walked != nil {
+		return nil, walked
+	}
 	if err != nil {
 		return nil, fail.As(err)
 	}
@@ -129,50 +141,40 @@ func badRegexp(pattern string, err error) error {
 		WithHint("kx tool show grep_search")
 }
 
-// candidates finds the files to search and sets the folder of q.
-func (s *search) candidates(ctx context.Context, env *tool.Env, p *place.Place, glob string, q *query) (*walk, error) {
+// open sets what is searched, and the folder of q: p, or the one that the file
+// p is in.
+func (q *query) open(p *place.Place) error {
 	st, err := p.Lstat()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	folder := p.Rel
-	q.abs, q.show = p.Abs, p.Show
+	q.abs, q.show = p.Real, p.Show
 	if !st.IsDir() {
 		if err := p.CheckRegular(st); err != nil {
-			return nil, err
+			return err
 		}
-		folder, q.abs, q.show = path.Dir(p.Rel), path.Dir(p.Abs), path.Dir(p.Show)
+		q.file = &candidate{path.Base(p.Rel), st}
+		folder, q.abs, q.show = path.Dir(p.Rel), path.Dir(p.Real), path.Dir(p.Show)
 	}
 	if q.dir, err = p.Root.OpenRoot(folder); err != nil {
-		return nil, place.Explain(err, p.Show)
+		return place.Explain(err, p.Show)
 	}
-	if !st.IsDir() { // one file, which was judged by itself
-		return &walk{found: []candidate{{path.Base(p.Rel), st}}}, nil
+	return nil
+}
+
+// candidates hands the files to search to take.
+func (s *search) candidates(ctx context.Context, env *tool.Env, p *place.Place, glob string, q *query, take func(candidate)) (*walk, error) {
+	if q.file != nil { // it was judged by itself
+		take(*q.file)
+		return &walk{}, nil
 	}
-	w, err := s.walk(ctx, env, p, q.dir, func(rel string) bool {
+	return s.walk(ctx, env, p, q.dir, func(rel string) bool {
 		if !strings.Contains(glob, "/") {
 			rel = path.Base(rel)
 		}
 		return glob == "" || doublestar.MatchUnvalidated(glob, rel)
-	})
-	if err != nil {
-		q.dir.Close()
-	}
-	return w, err
-}
-
-// searchable leaves out what is no file or too large, and counts the latter.
-func searchable(all []candidate) (files []candidate, large int) {
-	for _, c := range all {
-		switch {
-		case !c.st.Mode().IsRegular():
-		case c.st.Size() > place.MaxWhole:
-			large++
-		default:
-			files = append(files, c)
-		}
-	}
-	return files, large
+	}, take)
 }
 
 // at makes the match of a line (without its end) that starts at byte start.

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp/syntax"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -18,7 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kxtools/kx/internal/gate/tool"
+	"github.com/kxtools/kx/internal/tools/file/find/pattern"
 	"github.com/kxtools/kx/internal/tools/file/place"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -124,6 +125,7 @@ var sayings = []string{
 	"(?i)foo", "(?i)k", "(?i)ſ", "(?i)[k-s]", "[^a-z]", "[^\\x00-\\x7f]", `\pL`, `\p{Greek}`, `\PL$`, "é", "[é]", "�", "[�]", `\x{fffd}`, `\r`, `a\rb`, `\n`, `a\nb`, `[\n]`, `[^\n]`, `\x00`,
 	`foo$\b`, `(^|x)foo`, `(foo|bar)$`, "(?s).", "(?m)^foo$", `\Afoo`, `foo\z`, "a{0,3}b", "(a?){3}", "()", "(?:)", "a||b", "-", "--", "^-+$", "[[:alpha:]]+", `\Q.*\E`, "[^\x00-\U0010FFFF]", `\x{d800}`, `[\x{d000}-\x{e000}]`,
 	"o.*o", "(f)(o)(o)", "foo.?$", "[a-c]é", "\t", "日", "(?i)İ", "(?i)ß", "x.y", ".{3}", `^\s*$`, `$^`, `$?$^`, `^$^`, `\b^`, `^\bfoo`, `(^|o)$`,
+	"foo|bar|日本", "(?i)KELVIN|LONG S", "(?i)(foo|caf)é?", "bar|x*", "(?i)ſ l|nbsp", "(foo|bar|BOM|nbsp|123|a_b|İi|日|x)", "(?i)fo{2}|é",
 }
 
 // Both engines find the same, whatever the pattern, the bytes and the line ends.
@@ -140,18 +142,18 @@ func TestEnginesAgree(t *testing.T) {
 		}
 	}
 	said := 0
-	for _, pattern := range sayings {
+	for _, saying := range sayings {
 		for _, input := range []map[string]any{
-			{"pattern": pattern, "max_results": 2000}, {"pattern": pattern, "ignore_case": true, "max_results": 2000}, {"pattern": pattern, "max_results": 7},
+			{"pattern": saying, "max_results": 2000}, {"pattern": saying, "ignore_case": true, "max_results": 2000}, {"pattern": saying, "max_results": 7},
 		} {
 			agree(t, tr, input)
 		}
-		if re, err := syntax.Parse(pattern, syntax.Perl); err == nil {
-			if p, ok := rgPattern(re); ok {
+		if re, err := syntax.Parse(saying, syntax.Perl); err == nil {
+			if p, ok := pattern.Rg(re); ok {
 				said++
 				cmd := exec.Command("rg", append(slices.Clone(rgFlags), "-e", p, "--", tr.path("lf"))...)
 				if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 1 {
-					t.Errorf("%q is said as %q, which rg refuses: %s", pattern, p, out)
+					t.Errorf("%q is said as %q, which rg refuses: %s", saying, p, out)
 				}
 			}
 		}
@@ -231,27 +233,61 @@ func TestBrokenRg(t *testing.T) {
 	}
 }
 
+// counter is an engine that only counts, and finds so many matches in each batch.
+type counter struct {
+	t     *testing.T
+	files *[]candidate
+	found int
+}
+
+func (e counter) close() {}
+
+func (e counter) search(_ context.Context, files []candidate, _ int) ([]match, error) {
+	bytes := 0
+	for _, c := range files {
+		bytes += len(c.rel) + 3
+	}
+	if len(files) == 0 || len(files) > 500 || bytes > batchBytes+4096 {
+		e.t.Errorf("a batch of %d files, %d bytes", len(files), bytes)
+	}
+	*e.files = append(*e.files, files...)
+	return make([]match, e.found), nil
+}
+
 func TestBatches(t *testing.T) {
-	var files []candidate
-	for i := range 3 * batchFiles / 2 {
-		files = append(files, candidate{rel: strings.Repeat("d/", i%1000) + "f"})
-	}
-	n := 0
-	for _, b := range batches(files) {
-		bytes := 0
-		for _, c := range b {
-			if c.rel != files[n].rel {
-				t.Fatal("the order is another")
-			}
-			n++
-			bytes += len(c.rel) + 3
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one worker: the order of the work is that of the files
+	for found, all := range map[int]bool{0: true, 1: true, 1000: false} {
+		var files, got []candidate
+		q := &query{results: 100}
+		w := q.begin(context.Background(), engines{func() engine { return counter{t, &got, found} }, 500})
+		for i := range 750 {
+			c := candidate{rel: strings.Repeat("d/", i) + "f"}
+			files = append(files, c)
+			w.add(c)
 		}
-		if len(b) == 0 || len(b) > batchFiles || bytes > batchBytes+4096 {
-			t.Errorf("a batch of %d files, %d bytes", len(b), bytes)
+		if _, err := w.end(); err != nil {
+			t.Fatal(err)
+		}
+		if all && !slices.Equal(got, files) {
+			t.Errorf("%d of %d files, or in another order", len(got), len(files))
+		}
+		if !all && len(got) == len(files) {
+			t.Error("all files were searched although there was enough")
 		}
 	}
-	if n != len(files) {
-		t.Errorf("%d of %d files", n, len(files))
+	q := &query{results: 1}
+	q.begin(context.Background(), engines{func() engine { return counter{t, nil, 0} }, 1}).end() // nothing: no batch
+}
+
+// What was added after the context had ended is not taken for searched.
+func TestWorkEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var got []candidate
+	w := (&query{results: 1}).begin(ctx, engines{func() engine { return counter{t, &got, 0} }, 1})
+	cancel()
+	w.add(candidate{rel: "f"})
+	if _, err := w.end(); err == nil {
+		t.Error("a search that was not finished has no error")
 	}
 }
 
@@ -261,12 +297,21 @@ func FuzzGoEngine(f *testing.F) {
 	f.Add("(a|b)cd{2}", []byte("acdd\n\nbcdd"))
 	f.Add("x\uFFFDyz", []byte("x\xffyz\n"))
 	f.Add("a\nb", []byte("a\nb\n"))
+	f.Add("(?i)task|KELVIN", []byte("TA\u017fK\ntas\u212a\nKelvin ta\xc5sk\n"))
+	f.Add("(?i)привет é1", []byte("ПРИВЕТ É1\nпривет e1\n"))
+	f.Add("(?i)\nx\nk", []byte("\nX\nK\n"))
 	f.Fuzz(func(t *testing.T, pattern string, content []byte) {
 		q, err := grepInput{Pattern: pattern, MaxResults: maxResults}.query()
 		if err != nil {
 			return
 		}
 		got := newGoEngine(q).lines(nil, "f", content, maxResults)
+		if place.IsBinary(content) {
+			if len(got) > 0 {
+				t.Errorf("%q is binary, and has %v", content, got)
+			}
+			return
+		}
 		var want []match
 		for i, line := range bytes.SplitAfter(content, []byte("\n")) {
 			line = lineEnd(line)
@@ -288,46 +333,4 @@ func FuzzGoEngine(f *testing.F) {
 // isLast reports whether line i of content is what follows its last line end.
 func isLast(content []byte, i int) bool {
 	return i == bytes.Count(content, []byte("\n")) && (len(content) == 0 || content[len(content)-1] == '\n')
-}
-
-// The engines beside each other, on a tree of 3,000 files and 30 MB.
-func BenchmarkGrep(b *testing.B) {
-	dir := b.TempDir()
-	r := rand.New(rand.NewPCG(1, 2))
-	words := strings.Fields("func return error if nil string context package import for range type struct interface map append")
-	for i := range 3000 {
-		var text strings.Builder
-		for range 250 {
-			for range 6 {
-				text.WriteString(words[r.IntN(len(words))] + " ")
-			}
-			text.WriteByte('\n')
-		}
-		if i%100 == 0 {
-			text.WriteString("func Needle(x int)\n")
-		}
-		p := filepath.Join(dir, fmt.Sprintf("d%d/e%d/f%d.go", i%10, i%7, i))
-		if os.MkdirAll(filepath.Dir(p), 0o755) != nil || os.WriteFile(p, []byte(text.String()), 0o644) != nil {
-			b.Fatal("no tree")
-		}
-	}
-	env := &tool.Env{Workspace: dir, Cwd: dir, MayRead: func(string) bool { return true }}
-	for _, pattern := range []string{"Needle", `func\s+Needle\(`, `(?i)needle`, `[MN][a-e]{2}d[l-m]e`, "range"} {
-		for _, program := range []string{"rg", "none"} {
-			b.Run(pattern+"/"+program, func(b *testing.B) {
-				s := &search{lookPath: func(name string) (string, error) {
-					if name != program {
-						return "", exec.ErrNotFound
-					}
-					return exec.LookPath(name)
-				}}
-				in, _ := json.Marshal(map[string]any{"pattern": pattern})
-				for b.Loop() {
-					if out, err := s.grep(context.Background(), env, in); err != nil || len(out["matches"].([]match)) < 30 {
-						b.Fatal(out, err)
-					}
-				}
-			})
-		}
-	}
 }

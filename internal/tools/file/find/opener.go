@@ -4,8 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-
-	"github.com/kxtools/kx/internal/tools/file/place"
 )
 
 // candidate is a file that a search may name and open, below its folder.
@@ -14,8 +12,8 @@ type candidate struct {
 	st  fs.FileInfo
 }
 
-// opener opens and looks at files below a root, and keeps the folder of the
-// last one open: a search goes through them folder by folder.
+// opener looks at files below a root, and keeps the folder of the last one
+// open: a search goes through them folder by folder.
 type opener struct {
 	root *os.Root
 	dir  string
@@ -44,14 +42,6 @@ func (o *opener) lstat(rel string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	return root.Lstat(base)
-}
-
-func (o *opener) open(c candidate) (*os.File, error) {
-	root, base, err := o.in(c.rel)
-	if err != nil {
-		return nil, err
-	}
-	return place.OpenRegular(root, base, c.st)
 }
 
 func (o *opener) close() {

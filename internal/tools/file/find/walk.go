@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -33,46 +35,56 @@ func (s *search) program(env *tool.Env, name string) string {
 	return p
 }
 
-// walk finds the candidates below a folder: where git knows the folder, those
-// that git does not ignore, else all but what is in .git. No symbolic link is
-// followed, and each folder and file is asked for before it is entered or named.
+// walk finds the candidates below a folder, in the order of their paths: where
+// git knows the folder, those that git does not ignore, else all but what is in
+// .git. No symbolic link is followed, and each folder and file is asked for
+// before it is entered or named.
 type walk struct {
 	ctx    context.Context
 	env    *tool.Env
 	git    string            // the path of git, or ""
 	want   func(string) bool // whether the file of that name is looked for
-	abs    string            // the folder
-	files  opener            // below it
-	folder map[string]bool   // whether a folder may be entered
+	take   func(candidate)
+	abs    string          // the folder
+	real   string          // for the system
+	files  opener          // below it
+	folder map[string]bool // whether a folder may be entered
+	todo   []string        // paths to look at, the first one last
 
-	found     []candidate
+	taken     int
 	skipped   int
 	truncated bool
 }
 
-func (s *search) walk(ctx context.Context, env *tool.Env, p *place.Place, dir *os.Root, want func(string) bool) (*walk, error) {
+// walk hands each candidate to take.
+func (s *search) walk(ctx context.Context, env *tool.Env, p *place.Place, dir *os.Root, want func(string) bool, take func(candidate)) (*walk, error) {
 	if slices.Contains(strings.Split(p.Abs, "/"), ".git") {
 		return nil, fail.New("invalid_input", fail.ExitUsage, "%s: git's own files are not searched", place.Name(p.Show))
 	}
 	w := &walk{
-		ctx: ctx, env: env, git: s.program(env, "git"), want: want, abs: p.Abs,
+		ctx: ctx, env: env, git: s.program(env, "git"), want: want, take: take, abs: p.Abs, real: p.Real,
 		files: opener{root: dir}, folder: map[string]bool{".": true},
 	}
 	defer w.files.close()
 	if err := w.enter(".", true); err != nil {
 		return nil, place.Explain(err, p.Show)
 	}
+	for last := ""; len(w.todo) > 0 && ctx.Err() == nil && !w.truncated; {
+		rel := w.todo[len(w.todo)-1]
+		w.todo = w.todo[:len(w.todo)-1]
+		if rel != last { // an unmerged file is in git's list once for each side
+			w.look(rel)
+		}
+		last = rel
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, fail.As(err)
 	}
-	slices.SortFunc(w.found, func(a, b candidate) int { return strings.Compare(a.rel, b.rel) })
-	// An unmerged file is in git's list once for each side.
-	w.found = slices.CompactFunc(w.found, func(a, b candidate) bool { return a.rel == b.rel })
 	return w, nil
 }
 
-// enter adds what is in a folder. Git is asked at the top, and for every work
-// tree below (a submodule, a repository in a folder of many).
+// enter puts what is in a folder on the list. Git is asked at the top, and for
+// every work tree below (a submodule, a repository in a folder of many).
 func (w *walk) enter(rel string, top bool) error {
 	f, err := w.files.root.Open(rel)
 	if err != nil {
@@ -90,18 +102,24 @@ func (w *walk) enter(rel string, top bool) error {
 			names = listed
 		}
 	}
+	before, largest := len(w.todo), ""
 	for _, n := range names {
-		if w.ctx.Err() != nil || w.truncated {
-			return nil
+		n = path.Clean(n) // git writes "a/" for a repository that it does not track
+		if n == ".git" || !filepath.IsLocal(n) {
+			continue
 		}
-		if n != ".git" {
-			w.add(path.Join(rel, n))
+		if rel != "." {
+			n = rel + "/" + n
 		}
+		w.todo, largest = append(w.todo, n), max(largest, n)
 	}
+	// What is in "a" comes after "a-b", which was on the list before.
+	from := sort.Search(before, func(i int) bool { return w.todo[i] < largest })
+	slices.SortFunc(w.todo[from:], func(a, b string) int { return strings.Compare(b, a) })
 	return nil
 }
 
-func (w *walk) add(rel string) {
+func (w *walk) look(rel string) {
 	if !w.enterable(path.Dir(rel)) {
 		return
 	}
@@ -115,10 +133,11 @@ func (w *walk) add(rel string) {
 	case !w.want(rel):
 	case !place.MayRead(w.env, path.Join(w.abs, rel)):
 		w.skipped++
-	case len(w.found) == maxCandidates:
+	case w.taken == maxCandidates:
 		w.truncated = true
 	default:
-		w.found = append(w.found, candidate{rel, st})
+		w.taken++
+		w.take(candidate{rel, st})
 	}
 }
 
@@ -156,7 +175,7 @@ func (w *walk) gitFiles(rel string) ([]string, bool) {
 	}
 	cmd := exec.CommandContext(w.ctx, w.git, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
 		"ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	cmd.Dir = path.Join(w.abs, rel)
+	cmd.Dir = path.Join(w.real, rel)
 	cmd.Env = gitEnv
 	cmd.WaitDelay = time.Second // what git may have started does not hold us up
 	out, err := cmd.Output()

@@ -3,7 +3,8 @@
 //
 // A path comes from the gate, absolute, canonical and allowed. It is opened
 // through os.Root; a symbolic link in it was not there when it was judged, and
-// is refused. Only regular files are opened, and nothing that blocks.
+// is refused, also one that comes while the call runs. Only regular files are
+// opened, and nothing that blocks.
 //
 // internal/tools/file and its find call it.
 package place
@@ -31,7 +32,10 @@ type Place struct {
 	Root *os.Root
 	Rel  string // below Root, "." for Root itself
 	Abs  string
+	Real string // Abs for the system: what lies in /tmp may be in a folder of the session
 	Show string // how results name it: relative to the workspace, if it is there
+
+	made []made // folders that were missing
 }
 
 // Open takes a path as the gate judged it: absolute and canonical. A symbolic
@@ -40,18 +44,18 @@ func Open(env *tool.Env, abs string) (*Place, error) {
 	if !filepath.IsAbs(abs) || filepath.Clean(abs) != abs || strings.ContainsRune(abs, 0) {
 		return nil, fail.New("invalid_input", fail.ExitUsage, "the path %q is not absolute and clean", abs)
 	}
-	p := &Place{Abs: abs, Show: show(env, abs)}
-	base, real := env.Workspace, p.Real(env)
+	p := &Place{Abs: abs, Real: abs, Show: show(env, abs)}
+	if env.Real != nil {
+		p.Real = env.Real(abs)
+	}
+	base := env.Workspace
 	switch {
-	case real != abs:
+	case p.Real != abs:
 		base = env.Real(temp)
 	case !Within(base, abs):
 		base = existingFolder(abs)
-		if real, err := filepath.EvalSymlinks(base); err != nil || real != base {
-			return nil, changed(p.Show)
-		}
 	}
-	rel, err := filepath.Rel(base, real)
+	rel, err := filepath.Rel(base, p.Real)
 	if err != nil {
 		return nil, fail.Failed("unreadable", "%s can't be opened: %s", Name(p.Show), err).Because(err)
 	}
@@ -60,6 +64,10 @@ func Open(env *tool.Env, abs string) (*Place, error) {
 		return nil, Explain(err, p.Show)
 	}
 	p.Root, p.Rel = root, rel
+	if !isAt(root, base) {
+		root.Close()
+		return nil, changed(p.Show)
+	}
 	if err := p.checkLinks(); err != nil {
 		root.Close()
 		return nil, err
@@ -70,17 +78,13 @@ func Open(env *tool.Env, abs string) (*Place, error) {
 // temp is where the private temp of a session begins.
 const temp = "/tmp"
 
-// Real is where the place is for the system: what lies in /tmp may be in a folder
-// of the session.
-func (p *Place) Real(env *tool.Env) string {
-	if env.Real == nil {
-		return p.Abs
-	}
-	return env.Real(p.Abs)
-}
-
 // Close closes the root.
-func (p *Place) Close() { p.Root.Close() }
+func (p *Place) Close() {
+	p.Root.Close()
+	for _, m := range p.made {
+		m.root.Close()
+	}
+}
 
 // checkLinks refuses symbolic links on the way to the place and at its end.
 // What does not exist yet is no link.

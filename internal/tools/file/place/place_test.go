@@ -146,3 +146,61 @@ func FuzzText(f *testing.F) {
 		_ = CheckText(b, int64(len(b)), "f")
 	})
 }
+
+// The folder of a file is held: what takes its name later is not it.
+func TestFile(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(rel string) string { return filepath.Join(dir, rel) }
+	must(os.MkdirAll(at("ws/a/b"), 0o755))
+	must(os.MkdirAll(at("out"), 0o755))
+	must(os.WriteFile(at("ws/a/b/f"), []byte("mine"), 0o600))
+	must(os.WriteFile(at("out/f"), []byte("theirs"), 0o600))
+	must(os.Symlink(at("ws"), at("link")))
+	env := &tool.Env{Workspace: at("ws")}
+	p, err := File(env, at("ws/a/b/f"))
+	must(err)
+	defer p.Close()
+	if p.Rel != "f" || p.Show != "a/b/f" {
+		t.Errorf("%+v", p)
+	}
+	must(os.Rename(at("ws/a"), at("ws/c")))
+	must(os.MkdirAll(at("ws/a"), 0o755))
+	must(os.Symlink(at("out"), at("ws/a/b")))
+	if b, err := p.Root.ReadFile(p.Rel); err != nil || string(b) != "mine" {
+		t.Errorf("%q %v", b, err)
+	}
+	for _, c := range []struct{ ws, path, code string }{
+		{"ws", "ws/a/b/f", "path_changed"}, {"link", "link/c/b/f", "path_changed"}, {"", "link/c/b/f", "path_changed"}, {"ws", "ws/c/b/f/g", "not_a_folder"},
+	} {
+		if _, err := File(&tool.Env{Workspace: at(c.ws)}, at(c.path)); err == nil || fail.As(err).Code != c.code {
+			t.Errorf("%s in %s: %v, want %s", c.path, c.ws, err, c.code)
+		}
+	}
+
+	p, err = File(env, at("ws/n/e/w"))
+	must(err)
+	defer p.Close()
+	must(p.MakeFolders())
+	must(p.Root.WriteFile(p.Rel, nil, 0o600))
+	if _, err := os.Lstat(at("ws/n/e/w")); err != nil || p.Rel != "w" {
+		t.Errorf("%v %+v", err, p)
+	}
+	p.RemoveFolders()
+	if _, err := os.Lstat(at("ws/n/e/w")); err != nil {
+		t.Error("a folder was removed that was in use")
+	}
+	must(p.Root.Remove(p.Rel))
+	p.RemoveFolders()
+	if _, err := os.Lstat(at("ws/n")); err == nil {
+		t.Error("the folders are still there")
+	}
+}

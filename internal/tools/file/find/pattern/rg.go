@@ -1,4 +1,4 @@
-package find
+package pattern
 
 import (
 	"fmt"
@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// rgPattern says a pattern in the syntax of rg, so that rg finds each line in
+// Rg says a pattern in the syntax of rg, so that rg finds each line in
 // which Go's regexp matches; a few more do no harm. It is false for what can't
 // be said.
 //
 // A line of Go has no end; rg sees the CR of a CRLF. Go reads a byte that is
 // not UTF-8 as U+FFFD; to rg it is no character.
-func rgPattern(re *syntax.Regexp) (string, bool) {
+func Rg(re *syntax.Regexp) (string, bool) {
 	p := rgPrinter{
 		begins: mentions(re, syntax.OpBeginLine, syntax.OpBeginText),
 		ends:   mentions(re, syntax.OpEndLine, syntax.OpEndText),
@@ -148,12 +148,12 @@ func (p *rgPrinter) class(ranges []rune) {
 }
 
 // folds returns r as ranges, with its other cases where they count.
-func folds(r rune, fold bool) []rune {
-	ranges := []rune{r, r}
-	if fold {
-		for o := unicode.SimpleFold(r); o != r; o = unicode.SimpleFold(o) {
-			ranges = append(ranges, o, o)
-		}
+func folds(r rune, fold bool) (ranges []rune) {
+	if !fold {
+		return []rune{r, r}
+	}
+	for _, c := range cases(r) {
+		ranges = append(ranges, c, c)
 	}
 	return ranges
 }
