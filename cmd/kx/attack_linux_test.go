@@ -198,7 +198,7 @@ func begin(t *testing.T, kx string, w ground) *siege {
 		config: dir + "/home/.config/kx", run: dir + "/run", known: map[string]bool{}, others: map[int]bool{}, made: map[string]int{}, secrets: map[string]string{}, listeners: map[string]syscall.Conn{}}
 	s.env = []string{"HOME=" + s.home, "PATH=" + s.bin + ":/usr/bin:/bin", "XDG_RUNTIME_DIR=" + s.run, "LC_ALL=C.UTF-8", "SHELL=/bin/sh", "USER=somebody"}
 	s.tmp = fmt.Sprintf("/tmp/%s.secret", filepath.Base(dir))
-	t.Cleanup(func() { os.Remove(s.tmp) })
+	t.Cleanup(func() { os.Remove(s.tmp); os.Remove(dir + ".up") })
 	s.install(kx)
 	s.furnish()
 	s.listen()
