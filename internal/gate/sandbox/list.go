@@ -102,13 +102,19 @@ func (b *build) masked() []string {
 	}
 	list = append(list, filepath.Join("/run/user", strconv.Itoa(b.Dirs.UID)))
 	add("/", services)
-	add(b.Dirs.Home, helpers)
-	add(b.Dirs.Home, credentials)
+	homes := []string{b.Dirs.Home}
+	if other := b.Passwd(); filepath.IsAbs(other) && filepath.Clean(other) != b.Dirs.Home {
+		homes = append(homes, filepath.Clean(other)) // ssh looks there, whatever HOME says
+	}
+	for _, home := range homes {
+		add(home, helpers)
+		add(home, credentials)
+		if rc := filepath.Join(home, ".npmrc"); npmToken(rc) {
+			list = append(list, rc)
+		}
+	}
 	if b.Dirs.UID == 0 {
 		add("/", secretsOfRoot)
-	}
-	if rc := filepath.Join(b.Dirs.Home, ".npmrc"); npmToken(rc) {
-		list = append(list, rc)
 	}
 	return slices.DeleteFunc(list, func(m string) bool {
 		return paths.Inside(m, b.place.Workspace) || inside(b.place.Sockets, m)

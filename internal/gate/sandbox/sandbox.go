@@ -65,6 +65,7 @@ type Sandbox struct {
 	Dirs    paths.Dirs
 	Scratch *scratch.Store
 	Getenv  func(string) string
+	Passwd  func() string          // the home that the system has on record for the user, "" if none
 	Boot    func() (string, error) // names this start of the machine
 	DryRun  bool                   // nothing is found out about the machine
 
@@ -286,6 +287,7 @@ func (b *build) masks() error {
 			return fail.Failed("sandbox", "%s can't be made: %v", dir, err).Because(err)
 		}
 	}
+	_ = os.MkdirAll(b.Dirs.Runtime, 0o700) // where it can't be made there are no sockets
 	list := append([]string{b.Dirs.State, b.Dirs.Config, b.Dirs.Runtime}, b.Dirs.Defaults...)
 	list = append(list, b.masked()...)
 	b.plan.Masked = append(b.plan.Masked, list...)

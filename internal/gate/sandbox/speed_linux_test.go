@@ -70,7 +70,7 @@ func TestSpeed(t *testing.T) {
 	}
 	s := &sandbox.Sandbox{
 		Dirs:    paths.Dirs{UID: os.Getuid(), Home: home, State: st.Dir(), Config: filepath.Join(home, "config"), Runtime: filepath.Join(home, "run")},
-		Scratch: scratch.New(st, time.Now), Getenv: func(string) string { return "" }, Boot: lineage.Boot,
+		Scratch: scratch.New(st, time.Now), Getenv: func(string) string { return "" }, Passwd: func() string { return "" }, Boot: lineage.Boot,
 	}
 	if w := s.Walls(); w.Kind != jail.Full {
 		t.Skipf("there are no full walls here: %s", w.Why)
