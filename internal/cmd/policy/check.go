@@ -2,8 +2,6 @@ package policy
 
 import (
 	"context"
-	"errors"
-	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -146,50 +144,12 @@ func exitOf(d *wire.Decision, alone bool) int {
 	return fail.ExitDenied
 }
 
-func checkStream(ctx context.Context, o *CheckOptions, d *view.Deps) error {
-	in := lines.New(o.App.IO.Input(ctx), maxInput)
-	worst := fail.ExitOK
-	err := out.Each(o.App.Printer(), decisionColumns, func(emit func(any) error) error {
-		for {
-			line, n, err := in.Next()
-			var call *wire.Call
-			switch {
-			case errors.Is(err, io.EOF):
-				return nil
-			case err != nil && fail.Exit(err) != fail.ExitLimit:
-				return lines.Broken(err)
-			case err != nil:
-				err = fail.Limit("input_bytes", "line %d: %v", n, err)
-			default:
-				if call, err = wire.ParseSubject(line); err != nil {
-					err = fail.Usage("line %d: %v", n, err).WithHint("kx policy check --help")
-				} else if _, ok := mode.Parse(call.Mode); call.Mode != "" && !ok {
-					err = fail.Usage("line %d: there is no mode %q", n, call.Mode)
-				}
-			}
-			var doc any
-			if err != nil {
-				worst = fail.Worst(worst, fail.Exit(err))
-				doc = wire.ErrorDoc{Type: "error", V: wire.Version, Error: *fail.As(err).Wire()}
-			} else {
-				dec := explain(d, call)
-				worst = fail.Worst(worst, exitOf(dec, false))
-				doc = dec
-			}
-			if err := emit(doc); err != nil {
-				return err
-			}
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return o.exit(worst)
-}
-
 var decisionColumns = out.Columns[any]{
 	Header: []string{"TOOL", "DECISION", "RULE", "SOURCE", "REASON"},
 	Row: func(doc any) []string {
+		if e, ok := doc.(out.Encoded); ok {
+			doc = e.Doc
+		}
 		switch d := doc.(type) {
 		case *wire.Decision:
 			return []string{d.Tool, string(d.Decision), view.RuleText(d.Rule), view.Source(d.Rule), strings.TrimSpace(view.OwnReason(d) + " " + d.Hint)}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/user"
 	"strings"
 	"time"
 
@@ -185,7 +186,16 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 
 // Sandbox makes the walls around programs.
 func (s *Site) Sandbox(d paths.Dirs, st *state.State) *sandbox.Sandbox {
-	return &sandbox.Sandbox{Dirs: d, Scratch: scratch.New(st, s.app.Now), Getenv: s.app.Getenv, Boot: lineage.Boot}
+	return &sandbox.Sandbox{Dirs: d, Scratch: scratch.New(st, s.app.Now), Getenv: s.app.Getenv, Passwd: passwd, Boot: lineage.Boot}
+}
+
+// passwd is the home that the system has on record for the user.
+func passwd() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.HomeDir
 }
 
 // callID is the length of the ids of calls that bring none: 31^10 leaves no

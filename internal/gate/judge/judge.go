@@ -99,7 +99,7 @@ func Open(o Options) (*Judge, error) {
 	}
 	j.env = &policy.Env{
 		Workspace: j.Workspace, Cwd: j.Cwd, Home: o.Dirs.Home,
-		Writable: append(j.Temp.Names(), cfg.Sandbox.Writable...), Outside: j.Temp.Kept, Resolver: Files{j.Temp},
+		Writable: append(j.Temp.Names(), cfg.Sandbox.Writable...), Outside: j.Temp.Kept, Resolver: Files{Temp: j.Temp},
 	}
 	j.guard = guard.New(append([]string{j.Workspace}, cfg.Sandbox.Writable...), o.Dirs, head)
 	return j, nil
@@ -172,7 +172,17 @@ const NoSandbox = "commands run without a full sandbox on this machine"
 // a symlink in between.
 func (j *Judge) Once() *Judge {
 	c, env := *j, *j.env
-	env.Resolver = &once{Files: Files{j.Temp}, seen: map[string]resolved{}}
+	files, _ := env.Resolver.(Files)
+	env.Resolver = &once{Files: files, seen: map[string]resolved{}}
+	c.env = &env
+	return &c
+}
+
+// Burst returns a judge for calls that are explained in one breath, one after the
+// other: a folder is looked up once.
+func (j *Judge) Burst() *Judge {
+	c, env := *j, *j.env
+	env.Resolver = Files{Temp: j.Temp, folders: map[string]string{}}
 	c.env = &env
 	return &c
 }
@@ -314,16 +324,40 @@ func sameRule(a, b *wire.Rule) bool {
 }
 
 // Files is the Resolver of the file system, as programs of a session see it.
-type Files struct{ Temp sandbox.Temp }
+type Files struct {
+	Temp sandbox.Temp
+
+	folders map[string]string // what they are, if that is remembered
+}
 
 // Resolve follows the links of a path.
 func (f Files) Resolve(path string) (string, error) {
 	if f.Temp.Holds(filepath.Clean(path)) {
 		path = f.Temp.Real(path)
 	}
-	real, err := paths.Canonical("/", path)
+	real, err := f.canonical(path)
 	return f.Temp.Name(real), err
 }
+
+func (f Files) canonical(path string) (string, error) {
+	dir, name := filepath.Split(path)
+	if f.folders == nil || name == "" || filepath.Clean(path) != path || len(path) > maxRemembered {
+		return paths.Canonical("/", path)
+	}
+	real, ok := f.folders[dir]
+	if !ok {
+		var err error
+		if real, err = paths.Canonical("/", dir); err != nil {
+			return "", err
+		}
+		f.folders[dir] = real
+	}
+	return paths.Below(real, name)
+}
+
+// maxRemembered is the longest path whose folder is remembered; of longer ones the
+// length itself may be wrong.
+const maxRemembered = 1 << 10
 
 // Glob lists what a pattern matches.
 func (f Files) Glob(pattern string) ([]string, error) {

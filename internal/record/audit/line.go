@@ -56,6 +56,10 @@ type Outcome struct {
 	Place
 }
 
+// StateRefused is the state of a line about somebody who wanted to answer and is no
+// person. The request is as it was.
+const StateRefused = "refused"
+
 // Approval says that a request to a person changed its state.
 type Approval struct {
 	Type       string        `json:"type"`

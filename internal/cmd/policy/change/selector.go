@@ -60,7 +60,7 @@ func (s *selector) scope(session string) (policy.Scope, error) {
 	case s.Scope == "user":
 		return policy.User, nil
 	case s.Scope == "session" && session == "":
-		return 0, fail.Usage("--scope session needs --session ID").WithHint("kx session list")
+		return 0, fail.Usage("--scope session needs --session ID").WithHint("kx agent list")
 	case s.Scope == "session":
 		return policy.Session, nil
 	case s.Scope == "project":
