@@ -224,6 +224,9 @@ func human(a *wire.Approval) wire.Decider {
 // the call ran, and it does not run again by itself.
 func (r *run) spend(ctx context.Context, a *wire.Approval) (*wire.Result, error) {
 	if a.InputEdited {
+		if r.foreign != nil {
+			return nil, fail.Denied("input_edited", "approval %s is for another input, which %s has to be told", a.ID, r.gate.Caller).WithHint("kx approve show %s", a.ID)
+		}
 		if err := r.edited(a); err != nil {
 			return nil, err
 		}

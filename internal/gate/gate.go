@@ -107,6 +107,7 @@ type run struct {
 	judge    *judge.Judge // of this call, see judge.Once
 	call     wire.Call    // its input is as the caller wrote it, with defaults
 	tool     *tool.Tool
+	foreign  *Foreign // what another program makes of it, nil for our own
 	decision *wire.Decision
 	input    json.RawMessage   // with canonical paths, as the tool gets it
 	action   json.RawMessage   // the input as it is hashed
@@ -154,17 +155,8 @@ func (r *run) do(ctx context.Context) (*wire.Result, error) {
 		if r.decision.Decision == wire.Deny {
 			return nil, r.deny()
 		}
-		if r.tool == nil {
-			return nil, fail.Unavailable("tool_missing", "the tool %s is not available here", r.call.Tool).WithHint("kx tool list --all")
-		}
-		if r.tool.Off != "" {
-			return nil, fail.Unavailable("tool_off", "the tool %s is switched off: %s", r.call.Tool, r.tool.Off).WithHint("kx config show")
-		}
-		if r.tool.Spawns && r.gate.Enter != nil {
-			// Before it waits for an answer, so that nothing is left to do then.
-			if r.gate.enter.Do(func() { r.gate.enterErr = r.gate.Enter() }); r.gate.enterErr != nil {
-				return nil, r.gate.enterErr
-			}
+		if err := r.ready(); err != nil {
+			return nil, err
 		}
 		if err := r.claim(); err != nil {
 			return nil, err
@@ -174,7 +166,7 @@ func (r *run) do(ctx context.Context) (*wire.Result, error) {
 		}
 		settle := r.ask
 		switch {
-		case r.tool.Ask != nil:
+		case r.tool != nil && r.tool.Ask != nil:
 			settle = r.question // whoever answers it allows it, too
 		case r.decision.Decision == wire.Allow:
 			return r.act(ctx, decidedBy(r.decision))
@@ -185,6 +177,23 @@ func (r *run) do(ctx context.Context) (*wire.Result, error) {
 		}
 		// Somebody answered while the call waited: it is judged anew.
 	}
+}
+
+// ready says why the tool can't be run here, whatever was decided.
+func (r *run) ready() error {
+	switch {
+	case r.foreign != nil:
+		return nil // who runs it is not kx
+	case r.tool == nil:
+		return fail.Unavailable("tool_missing", "the tool %s is not available here", r.call.Tool).WithHint("kx tool list --all")
+	case r.tool.Off != "":
+		return fail.Unavailable("tool_off", "the tool %s is switched off: %s", r.call.Tool, r.tool.Off).WithHint("kx config show")
+	case r.tool.Spawns && r.gate.Enter != nil:
+		// Before it waits for an answer, so that nothing is left to do then.
+		r.gate.enter.Do(func() { r.gate.enterErr = r.gate.Enter() })
+		return r.gate.enterErr
+	}
+	return nil
 }
 
 // resolve finds the tool and checks the input.
@@ -200,6 +209,9 @@ func (r *run) resolve() error {
 	}
 	if err := r.limit.Enter(name, len(r.call.Input)); err != nil {
 		return err
+	}
+	if r.foreign != nil {
+		return nil
 	}
 	if r.tool = r.gate.Tools.Get(name); r.tool == nil {
 		return nil
@@ -221,7 +233,8 @@ func (r *run) decide() error {
 		return err
 	}
 	r.input, r.action = r.call.Input, r.call.Input
-	if r.tool != nil {
+	here := r.tool != nil || r.foreign != nil
+	if here {
 		if r.input, err = r.judge.Canonical(r.call.Tool, r.call.Input); err != nil {
 			return err
 		}
@@ -229,10 +242,13 @@ func (r *run) decide() error {
 			return err
 		}
 	}
-	d := r.judge.Explain(r.call.Tool, r.call.Input, m, r.tool != nil)
+	d := r.judge.Explain(r.call.Tool, r.call.Input, m, here)
 	d.ID, d.HookPolicy = r.call.ID, hooksNone
 	r.decision = d
-	if r.call.Tool == "bash" {
+	switch {
+	case r.foreign != nil:
+		r.foreign.judge(r.judge, d)
+	case r.call.Tool == "bash":
 		if err := r.confine(); err != nil {
 			return err
 		}
@@ -353,6 +369,9 @@ func view(input json.RawMessage) json.RawMessage {
 func (r *run) act(ctx context.Context, by wire.Decider) (*wire.Result, error) {
 	if err := r.record(by, true); err != nil {
 		return nil, err
+	}
+	if r.foreign != nil {
+		return &wire.Result{Status: wire.StatusOK}, nil
 	}
 	failpoint.Hit("intent.before")
 	if err := r.gate.Journal.Started(r.call.ID, r.call.Tool, r.input); err != nil {

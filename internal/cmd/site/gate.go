@@ -24,6 +24,7 @@ import (
 	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/internal/tools"
 	"github.com/kxtools/kx/internal/tools/human"
+	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -122,6 +123,7 @@ type GateOptions struct {
 	Caller  string
 	Scope   scope.Scope
 	Run     bool // an agent's run
+	Foreign bool // calls that another agent runs itself
 	Wait    time.Duration
 }
 
@@ -145,13 +147,18 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 	}
 	sb := s.Sandbox(jo.Dirs, jo.State)
 	jo.Session, jo.Scope, jo.ID, jo.Caller, jo.Now, jo.Sandbox = o.Mode, o.Scope, o.Session, o.Caller, s.app.Now, sb
-	j, err := judge.Open(jo)
-	if err != nil {
-		return nil, err
-	}
-	reg, err := s.Tools(j)
-	if err != nil {
-		return nil, err
+	var reg *tool.Registry
+	if o.Foreign {
+		// Its tools are its own, and so is the /tmp that they see.
+		jo.Ceiling, jo.Sandbox = mode.Default, nil
+	} else {
+		j, err := judge.Open(jo)
+		if err != nil {
+			return nil, err
+		}
+		if reg, err = s.Tools(j); err != nil {
+			return nil, err
+		}
 	}
 	g := &gate.Gate{
 		Tools: reg, Audit: audit.New(jo.State, s.app.Now), Approvals: approval.New(jo.State, s.app.Now),
