@@ -23,45 +23,49 @@ func (s *Store) RegisterClient(name string) error {
 	if err != nil {
 		return err
 	}
-	chain, err := lineage.Ancestors(self.PID)
-	if err != nil {
+	client, err := clientOf(self, lineage.Of, lineage.Args)
+	if err != nil || client == nil || s.entered(client) {
 		return err
 	}
-	pid, err := clientOf(chain[1:], lineage.Args)
-	if err != nil || pid == 0 || s.entered(pid) {
-		return err
-	}
-	return s.Register(pid, Agent, name)
+	return s.Register(client.PID, Agent, name)
 }
 
 // entered reports whether a process is on record, so that the next call costs less.
-func (s *Store) entered(pid int) bool {
-	r, err := s.read(pid)
+func (s *Store) entered(p *lineage.Process) bool {
+	r, err := s.read(p.PID)
 	if err != nil {
 		return false
 	}
 	boot, err := lineage.Boot()
-	return err == nil && alive(r, boot)
+	return err == nil && r.Boot == boot && r.Start == p.Start
 }
 
 // clientOf picks the client among the processes that this one descends from, the
-// nearest first; 0 if it is a person's.
-func clientOf(above []lineage.Process, args func(pid int) ([]string, error)) (int, error) {
-	for _, p := range above {
+// nearest first; nil if it is a person's.
+func clientOf(self lineage.Process, of func(pid int) (lineage.Process, error), args func(pid int) ([]string, error)) (*lineage.Process, error) {
+	for child := self; child.Parent > 0; {
+		p, err := of(child.Parent)
+		if err != nil {
+			return nil, err
+		}
+		if p.Start > child.Start {
+			return nil, errors.New("the process that asks has ended")
+		}
 		words, err := args(p.PID)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		shell := isShell(p)
 		switch {
 		case shell && runsLine(words):
+			child = p
 			continue
 		case p.PID == 1, p.Session == p.PID && p.TTY != "", shell && !hasOperand(words):
-			return 0, nil
+			return nil, nil
 		}
-		return p.PID, nil
+		return &p, nil
 	}
-	return 0, nil
+	return nil, nil
 }
 
 func isShell(p lineage.Process) bool {

@@ -32,8 +32,9 @@ func TestClientOf(t *testing.T) {
 		"pid 1":                      {[]process{{"/sbin/init", "init", true, ""}}, 0},
 		"nobody":                     {nil, 0},
 	} {
-		var above []lineage.Process
-		lines := map[int]string{}
+		tree, lines := map[int]lineage.Process{}, map[int]string{}
+		child := lineage.Process{PID: 100, Start: 100}
+		self := &child
 		for i, p := range tt.above {
 			pid := 90 - 10*i
 			if strings.HasSuffix(p.exe, "init") {
@@ -43,10 +44,18 @@ func TestClientOf(t *testing.T) {
 			if p.leader {
 				session = pid
 			}
-			above = append(above, lineage.Process{PID: pid, Exe: p.exe, Session: session, TTY: p.tty})
-			lines[pid] = p.line
+			if self.Parent = pid; self != &child {
+				tree[self.PID] = *self
+			}
+			self = &lineage.Process{PID: pid, Start: uint64(pid), Exe: p.exe, Session: session, TTY: p.tty}
+			tree[pid], lines[pid] = *self, p.line
 		}
-		got, err := clientOf(above, func(pid int) ([]string, error) { return strings.Fields(lines[pid]), nil })
+		of := func(pid int) (lineage.Process, error) { return tree[pid], nil }
+		p, err := clientOf(child, of, func(pid int) ([]string, error) { return strings.Fields(lines[pid]), nil })
+		got := 0
+		if p != nil {
+			got = p.PID
+		}
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %d, want %d, %v", name, got, tt.want, err)
 		}
