@@ -227,7 +227,7 @@ func (r *run) spend(ctx context.Context, a *wire.Approval) (*wire.Result, error)
 		if r.foreign != nil {
 			return nil, fail.Denied("input_edited", "approval %s is for another input, which %s has to be told", a.ID, r.gate.Caller).WithHint("kx approve show %s", a.ID)
 		}
-		if err := r.edited(a); err != nil {
+		if err := r.edited(ctx, a); err != nil {
 			return nil, err
 		}
 	}
@@ -246,13 +246,16 @@ func (r *run) spend(ctx context.Context, a *wire.Approval) (*wire.Result, error)
 
 // edited puts the input of an answer in place of the one that was asked for. It
 // is another call, and is judged anew: a deny stops it, an ask was answered.
-func (r *run) edited(a *wire.Approval) error {
+func (r *run) edited(ctx context.Context, a *wire.Approval) error {
 	input, err := r.tool.Check(a.Input)
 	if err != nil {
 		return err
 	}
 	r.call.Input = input
 	if err := r.decide(); err != nil {
+		return err
+	}
+	if err := r.hooks(ctx); err != nil {
 		return err
 	}
 	if r.decision.Decision == wire.Deny {

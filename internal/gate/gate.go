@@ -18,6 +18,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/base/jail"
+	"github.com/kxtools/kx/internal/gate/hook"
 	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/gate/limit"
 	"github.com/kxtools/kx/internal/gate/sandbox"
@@ -69,6 +70,12 @@ type Gate struct {
 	Parked func(a *wire.Approval)
 	// Ring, if set, is told of a request that is new.
 	Ring func(ctx context.Context, a *wire.Approval)
+	// Post sends a document to a server that is a hook, and HookEnv is the
+	// environment of programs that are hooks.
+	Post    func(ctx context.Context, url string, doc []byte) ([]byte, error)
+	HookEnv func() []string
+	// KeepRules gives the session the rules that hooks made.
+	KeepRules func(rules []hook.Rule) error
 	// Enter, if set, is called once, before the first tool that starts
 	// programs: from then on this process is one below which an agent acts.
 	Enter func() error
@@ -115,6 +122,7 @@ type run struct {
 	hash     string
 	profile  sandbox.Profile // of the programs that it starts
 	approval *wire.Approval
+	by       string // the hook that decided, "" if none did
 }
 
 // Do takes one call through the gate.
@@ -152,6 +160,9 @@ func (r *run) do(ctx context.Context) (*wire.Result, error) {
 		if err := r.decide(); err != nil {
 			return nil, err
 		}
+		if err := r.hooks(ctx); err != nil {
+			return nil, err
+		}
 		if r.decision.Decision == wire.Deny {
 			return nil, r.deny()
 		}
@@ -169,7 +180,7 @@ func (r *run) do(ctx context.Context) (*wire.Result, error) {
 		case r.tool != nil && r.tool.Ask != nil:
 			settle = r.question // whoever answers it allows it, too
 		case r.decision.Decision == wire.Allow:
-			return r.act(ctx, decidedBy(r.decision))
+			return r.act(ctx, r.decider())
 		}
 		res, again, err := settle(ctx, waiting)
 		if !again {
@@ -301,8 +312,13 @@ func OnHost(d *wire.Decision) bool {
 	return programs > 0
 }
 
-// hooksNone is the hook_policy of a call where no hook is configured.
-const hooksNone = "none_configured"
+// decider says what settled the call, if nobody was asked.
+func (r *run) decider() wire.Decider {
+	if r.by != "" {
+		return wire.Decider{Kind: "hook", Via: r.by}
+	}
+	return decidedBy(r.decision)
+}
 
 // decidedBy says what settled a call that nobody was asked about.
 func decidedBy(d *wire.Decision) wire.Decider {
@@ -319,9 +335,12 @@ func decidedBy(d *wire.Decision) wire.Decider {
 
 // deny records that a call was refused.
 func (r *run) deny() error {
-	by := decidedBy(r.decision)
+	by := r.decider()
 	if err := r.record(by, false); err != nil {
 		return err
+	}
+	if by.Kind == "hook" {
+		return r.hookDenied()
 	}
 	if g := r.decision.Guard; g != nil {
 		return fail.Denied("guarded", "%s is denied, whatever the rules say: %s", r.call.Tool, g.Reason).WithHint("kx audit show %s", r.call.ID)
@@ -388,16 +407,17 @@ func (r *run) act(ctx context.Context, by wire.Decider) (*wire.Result, error) {
 	if err != nil {
 		res = failed(err)
 	}
-	if err := r.outcome(res.Status, outBytes, r.gate.Now().Sub(start)); err != nil {
+	took := r.gate.Now().Sub(start)
+	if err := r.outcome(res.Status, outBytes, took, r.after(ctx, res)...); err != nil {
 		notRecorded(res, "its outcome", err)
 	}
 	return res, nil
 }
 
-func (r *run) outcome(status wire.Status, bytes int, took time.Duration) error {
+func (r *run) outcome(status wire.Status, bytes int, took time.Duration, hooks ...wire.HookRun) error {
 	failpoint.Hit("outcome.before")
 	_, err := r.gate.Audit.Append(audit.Outcome{
-		Type: audit.TypeOutcome, V: wire.Version, CallID: r.call.ID, Status: status, Bytes: int64(bytes), DurationMS: took.Milliseconds(),
+		Type: audit.TypeOutcome, V: wire.Version, CallID: r.call.ID, Status: status, Bytes: int64(bytes), DurationMS: took.Milliseconds(), Hooks: hooks,
 	}, false)
 	failpoint.Hit("outcome.after")
 	return err

@@ -12,7 +12,9 @@ import (
 	"github.com/kxtools/kx/internal/base/fsx"
 	"github.com/kxtools/kx/internal/base/lineage"
 	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/base/proc"
 	"github.com/kxtools/kx/internal/gate"
+	"github.com/kxtools/kx/internal/gate/hook"
 	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/gate/scope"
@@ -168,6 +170,9 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 		Run:     o.Run, Wait: o.Wait,
 	}
 	g.Await = func(ctx context.Context, id string) error { return s.Await(ctx, g.Approvals, id) }
+	g.HookEnv = func() []string { return proc.Env(nil, s.app.Getenv) }
+	g.Post = s.post
+	g.KeepRules = func(list []hook.Rule) error { return keepRules(store, g, list) }
 	g.Ring, g.Enter = s.Ring, func() error { return s.enterRoot(jo.State) }
 	g.Journal = shared{store, o.Session} // an agent's run puts its own in its place
 	return g, nil

@@ -28,6 +28,7 @@ func (s *Site) enterRoot(st *state.State) error {
 // EnterClient enters the agent that this process answers, as one below which no
 // person acts.
 func (s *Site) EnterClient(name string) error {
+	s.below = true
 	st, err := s.State()
 	if err != nil {
 		return err

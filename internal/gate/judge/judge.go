@@ -100,6 +100,14 @@ func Open(o Options) (*Judge, error) {
 	return j, nil
 }
 
+// Hooks are the hooks in force: those of the project only where its code is trusted.
+func (j *Judge) Hooks() []config.Hook {
+	if j.Trust.Level != trust.LevelCode {
+		return j.Config.Hooks
+	}
+	return append(slices.Clone(j.Config.Hooks), j.Config.ProjectHooks...)
+}
+
 // Place is where the programs of a session run.
 func (j *Judge) Place(session string) sandbox.Place {
 	return sandbox.Place{
