@@ -258,7 +258,7 @@ func (r *run) decide() error {
 	r.decision = d
 	switch {
 	case r.foreign != nil:
-		r.foreign.judge(r.judge, d)
+		r.foreign.judge(r.judge, d, r.input)
 	case r.call.Tool == "bash":
 		if err := r.confine(); err != nil {
 			return err

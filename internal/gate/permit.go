@@ -2,6 +2,8 @@ package gate
 
 import (
 	"context"
+	"encoding/json"
+	"os"
 	"slices"
 
 	"github.com/kxtools/kx/internal/gate/judge"
@@ -41,11 +43,11 @@ func (b *Batch) Permit(ctx context.Context, f Foreign) *wire.Result {
 }
 
 // judge adds to the decision of the call what else it does.
-func (f *Foreign) judge(j *judge.Judge, d *wire.Decision) {
+func (f *Foreign) judge(j *judge.Judge, d *wire.Decision, input json.RawMessage) {
 	for _, c := range f.With {
 		judge.Also(d, j.Explain(c.Tool, c.Input, d.EffectiveMode, true))
 	}
-	if f.Search != "" {
+	if f.Search != "" && !oneFile(input) {
 		if why := searched(j, f.Search, d.EffectiveMode); why != "" {
 			judge.Raise(d, why)
 		}
@@ -53,6 +55,18 @@ func (f *Foreign) judge(j *judge.Judge, d *wire.Decision) {
 	if f.Unproven != "" && !OnHost(d) {
 		judge.Raise(d, f.Unproven)
 	}
+}
+
+// oneFile reports whether a search opens one file, which is judged by its path.
+func oneFile(input json.RawMessage) bool {
+	var in struct {
+		Path string `json:"path"`
+	}
+	if json.Unmarshal(input, &in) != nil {
+		return false
+	}
+	fi, err := os.Lstat(in.Path)
+	return err == nil && fi.Mode().IsRegular()
 }
 
 // searched says which rule may be meant for a file that a search opens, "" if there
