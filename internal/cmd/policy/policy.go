@@ -24,7 +24,7 @@ Rules stand in policy.toml of the configuration directory, and in .kx/policy.tom
 			{Line: "kx policy matrix --tool 'write_*'"},
 			{Line: "kx policy lint"},
 		},
-		Commands: []*app.Command{NewCheck(a, nil), NewDoctor(a, nil), NewHook(a, nil), NewInstall(a, nil), NewLint(a, nil), NewMatrix(a, nil), NewRules(a, nil), NewUninstall(a, nil)},
+		Commands: []*app.Command{NewCheck(a, nil), NewDoctor(a, nil), NewHook(a, nil), NewImport(a, nil), NewInstall(a, nil), NewLint(a, nil), NewMatrix(a, nil), NewRules(a, nil), NewUninstall(a, nil)},
 	}
 }
 

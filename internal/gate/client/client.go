@@ -180,3 +180,16 @@ func (c *Client) own(tool string) (string, error) {
 	}
 	return name, nil
 }
+
+// Ours returns our name of a tool, CLIENT__NAME if there is none, "" if no rule can
+// name it.
+func (c *Client) Ours(tool string) string {
+	if l := c.tools()[tool]; l.tool != "" {
+		return l.tool
+	}
+	name, err := c.own(tool)
+	if err != nil {
+		return ""
+	}
+	return name
+}
