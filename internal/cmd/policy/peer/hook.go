@@ -1,4 +1,7 @@
-package policy
+// Package peer is the verbs of kx policy that have to do with other agents: hook,
+// install, uninstall, doctor and import. What the agents are like is known to
+// internal/gate/client.
+package peer
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package policy
+package peer
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 	"github.com/kxtools/kx/internal/gate/client/translate"
 	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/internal/record/config"
-	pol "github.com/kxtools/kx/pkg/policy"
+	"github.com/kxtools/kx/pkg/policy"
 	"github.com/kxtools/kx/pkg/policy/rulefile"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -97,7 +97,7 @@ func importRules(ctx context.Context, o *ImportOptions) error {
 }
 
 // collect reads the files.
-func (o *ImportOptions) collect() (docs []ImportDoc, rules []pol.Rule, err error) {
+func (o *ImportOptions) collect() (docs []ImportDoc, rules []policy.Rule, err error) {
 	c, err := client.Of(o.From)
 	if err != nil {
 		return nil, nil, err
@@ -175,7 +175,7 @@ func comment(text string) string {
 	return "# " + strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return r < ' ' || r == 0x7f }), " ") + "\n"
 }
 
-func (o *ImportOptions) write(ctx context.Context, docs []ImportDoc, rules []pol.Rule) error {
+func (o *ImportOptions) write(ctx context.Context, docs []ImportDoc, rules []policy.Rule) error {
 	d, err := o.Site.Dirs()
 	if err != nil {
 		return err
@@ -190,9 +190,9 @@ func (o *ImportOptions) write(ctx context.Context, docs []ImportDoc, rules []pol
 	}
 	added := tomlOf(docs)
 	text = append(text, added...)
-	f, err := rulefile.Parse(text, filepath.Join(d.Config, config.UserPolicy), pol.User)
+	f, err := rulefile.Parse(text, filepath.Join(d.Config, config.UserPolicy), policy.User)
 	if err == nil {
-		_, err = pol.Compile(f.Rules)
+		_, err = policy.Compile(f.Rules)
 	}
 	if err != nil {
 		return fail.Config("%v", err).WithHint("kx config validate").Because(err)
