@@ -213,6 +213,7 @@ func (c *Config) apply(f *File, d paths.Dirs) error {
 	if c.Hooks, entries, err = takeHooks(f, entries); err != nil {
 		return err
 	}
+	c.list(c.Hooks)
 	for _, e := range entries {
 		s, err := find(f, e)
 		if err != nil {
@@ -238,6 +239,7 @@ func (c *Config) narrow(f *File) error {
 	if c.ProjectHooks, entries, err = takeHooks(f, entries); err != nil {
 		return err
 	}
+	c.list(c.ProjectHooks)
 	for _, e := range entries {
 		s, err := find(f, e)
 		if err != nil {

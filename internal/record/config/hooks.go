@@ -75,6 +75,13 @@ func takeHooks(f *File, entries []entry) (hooks []Hook, rest []entry, err error)
 	return hooks, rest, nil
 }
 
+// list shows hooks among the settings.
+func (c *Config) list(hooks []Hook) {
+	for _, h := range hooks {
+		c.Values = append(c.Values, Value{Key: tableOfHooks + "." + h.Event, Value: h.Name + ": " + h.Command + h.URL, Source: h.Source})
+	}
+}
+
 // set takes over one key of a hook.
 func (h *Hook) set(e entry, value any) (why string) {
 	key := strings.Join(e.path[2:], ".")
