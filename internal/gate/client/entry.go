@@ -56,9 +56,13 @@ type program struct {
 	OnFailure string   `json:"onFailure,omitempty"`
 }
 
-// slack is what a client has to wait longer than kx does, so that it hears the
-// answer.
-const slack = 30 * time.Second
+// Limit is how long kx may take to answer, beside the time that it holds a call for a
+// person; slack is what the client waits instead. One that stops waiting may let the
+// call run.
+const (
+	Limit = 20 * time.Second
+	slack = 30 * time.Second
+)
 
 // Entry is the entry that asks kx, by the words of argv, before every call. wait is
 // how long kx may hold one, 0 for no time at all.

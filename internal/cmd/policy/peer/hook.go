@@ -49,7 +49,7 @@ Reads from the standard input what the client tells of a call that it is about t
 
 A call that needs a person is parked like one of kx call. With --on-ask deny it is refused, and allowed, once, when the same call comes again after kx approve allow. With wait it is held until the answer, up to --wait. With defer, which Claude Code knows alone, the client stops and makes the call again when it is resumed. The default is deny, for Codex wait.
 
-Whatever goes wrong stops the call: the exit status is 2 then, which every client takes for a no. No call gets a wider mode than default. The walls of kx do not stand around what a client runs; its own do.
+Whatever goes wrong stops the call, and so does an answer that takes longer than 20 s, or than --wait and 20 s: the exit status is 2 then, which every client takes for a no. No call gets a wider mode than default. The walls of kx do not stand around what a client runs; its own do.
 `,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "client", Usage: "the `CLIENT` that asks: claude, codex or gemini", Destination: &o.Client},
@@ -89,6 +89,12 @@ func answer(ctx context.Context, o *HookOptions) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	limit := client.Limit
+	if onAsk == client.Wait {
+		limit += o.Wait
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	raw, err := lines.ReadObject(o.App.IO.Input(ctx), client.MaxRecord)
 	if err != nil {
 		return nil, err
