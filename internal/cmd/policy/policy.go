@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/policy/peer"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/gate/tool"
@@ -24,7 +25,7 @@ Rules stand in policy.toml of the configuration directory, and in .kx/policy.tom
 			{Line: "kx policy matrix --tool 'write_*'"},
 			{Line: "kx policy lint"},
 		},
-		Commands: []*app.Command{NewCheck(a, nil), NewLint(a, nil), NewMatrix(a, nil), NewRules(a, nil)},
+		Commands: []*app.Command{NewCheck(a, nil), peer.NewDoctor(a, nil), peer.NewHook(a, nil), peer.NewImport(a, nil), peer.NewInstall(a, nil), NewLint(a, nil), NewMatrix(a, nil), NewRules(a, nil), peer.NewUninstall(a, nil)},
 	}
 }
 

@@ -71,16 +71,34 @@ func Granted(st *state.State, now func() time.Time, id, caller string) ([]policy
 		}
 		// The line was written before the answer, which somebody else may
 		// have given first.
+		rule := policy.Rule{
+			Tool: l.Rule.Tool, Effect: l.Rule.Effect, Command: l.Rule.When["command"], Path: l.Rule.When["path"], URL: l.Rule.When["url"],
+			Decision: l.Rule.Decision, Scope: policy.Session, Line: len(out) + 1,
+		}
+		if l.Hook != "" {
+			rule.Origin, rule.File, rule.Reason, rule.Input = policy.HookUpdate, "hook "+l.Hook, l.Rule.Reason, fields(l.Rule.When)
+			out = append(out, rule)
+			continue
+		}
 		a, err := answers.Get(l.ApprovalID)
 		if err != nil || a.Scope != approval.Session || a.Session != id {
 			continue
 		}
-		out = append(out, policy.Rule{
-			Tool: l.Rule.Tool, Effect: l.Rule.Effect, Command: l.Rule.When["command"], Path: l.Rule.When["path"], URL: l.Rule.When["url"],
-			Decision: l.Rule.Decision, Sandbox: l.Rule.Sandbox, Scope: policy.Session, Origin: policy.Approval, File: "approval " + l.ApprovalID, Line: len(out) + 1,
-		})
+		rule.Origin, rule.File, rule.Sandbox = policy.Approval, "approval "+l.ApprovalID, l.Rule.Sandbox
+		out = append(out, rule)
 	}
 	return out, nil
+}
+
+// fields are the conditions of a rule that are about fields of the input.
+func fields(when map[string]string) map[string]string {
+	in := map[string]string{}
+	for k, v := range when {
+		if field, ok := strings.CutPrefix(k, "input."); ok {
+			in[field] = v
+		}
+	}
+	return in
 }
 
 // Hidden returns the patterns of what final rules deny every program to read,
