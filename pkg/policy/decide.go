@@ -121,10 +121,16 @@ func (r *rule) speaksPlainly(p *point.Point, narrow bool) bool {
 	if narrow && r.Effect == "" {
 		return false
 	}
-	if r.Scope == Builtin && r.name == "*" && (p.Bash || catalogue.IsMCP(p.Tool) || outside(p)) {
+	if r.name == "*" && (r.Scope == Builtin && (p.Bash || catalogue.IsMCP(p.Tool) || outside(p)) || r.misses(p.Tool)) {
 		return false
 	}
 	return !(r.Decision == wire.Allow && outside(p))
+}
+
+// misses reports whether a rule for every tool is not meant for this one: nobody who
+// wrote it knew what another client's tool does.
+func (r *rule) misses(tool string) bool {
+	return r.Decision == wire.Allow && r.name == "*" && catalogue.IsForeign(tool)
 }
 
 // outside reports whether a file tool reaches outside the workspace: only a

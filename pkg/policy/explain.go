@@ -205,7 +205,7 @@ func (s *Set) plain(tool string, effect int) *rule {
 	for scope := Session; scope >= Builtin; scope-- {
 		for e := effect; ; e = 0 {
 			for _, b := range bs {
-				if r := b.best[scope][e]; r != nil && !(mcp && scope == Builtin && b == s.star) {
+				if r := b.best[scope][e]; r != nil && !(mcp && scope == Builtin && b == s.star) && !r.misses(tool) {
 					return r
 				}
 			}

@@ -164,28 +164,29 @@ type Leaf struct {
 
 // Decision explains what happens to a call, and why.
 type Decision struct {
-	Type             string  `json:"type"`
-	V                int     `json:"v"`
-	ID               string  `json:"id,omitempty"`
-	Tool             string  `json:"tool"`
-	Loaded           bool    `json:"loaded"`
-	Decision         Verdict `json:"decision"`
-	BaseDecision     Verdict `json:"base_decision"`
-	Mandatory        bool    `json:"mandatory"`
-	EffectiveMode    string  `json:"effective_mode"`
-	ModeApplied      bool    `json:"mode_applied"`
-	ModeEffect       string  `json:"mode_effect"`
-	Scope            string  `json:"scope"`
-	Rule             *Rule   `json:"rule"`
-	Guard            *Guard  `json:"guard"`
-	Reason           string  `json:"reason"`
-	Hint             string  `json:"hint,omitempty"` // what may have been meant by a name that does not exist
-	ApprovalRequired bool    `json:"approval_required"`
-	HooksEvaluated   bool    `json:"hooks_evaluated"`
-	HookPolicy       string  `json:"hook_policy"`
-	Points           []Point `json:"points,omitempty"`
-	Leaves           []Leaf  `json:"leaves,omitempty"`
-	LosingRules      []Rule  `json:"losing_rules"`
+	Type             string    `json:"type"`
+	V                int       `json:"v"`
+	ID               string    `json:"id,omitempty"`
+	Tool             string    `json:"tool"`
+	Loaded           bool      `json:"loaded"`
+	Decision         Verdict   `json:"decision"`
+	BaseDecision     Verdict   `json:"base_decision"`
+	Mandatory        bool      `json:"mandatory"`
+	EffectiveMode    string    `json:"effective_mode"`
+	ModeApplied      bool      `json:"mode_applied"`
+	ModeEffect       string    `json:"mode_effect"`
+	Scope            string    `json:"scope"`
+	Rule             *Rule     `json:"rule"`
+	Guard            *Guard    `json:"guard"`
+	Reason           string    `json:"reason"`
+	Hint             string    `json:"hint,omitempty"` // what may have been meant by a name that does not exist
+	ApprovalRequired bool      `json:"approval_required"`
+	HooksEvaluated   bool      `json:"hooks_evaluated"`
+	HookPolicy       string    `json:"hook_policy"`
+	Hooks            []HookRun `json:"hooks,omitempty"`
+	Points           []Point   `json:"points,omitempty"`
+	Leaves           []Leaf    `json:"leaves,omitempty"`
+	LosingRules      []Rule    `json:"losing_rules"`
 
 	Extra Extra `json:"-"`
 }
@@ -205,6 +206,17 @@ func (d *Decision) Deciding() iter.Seq[*Rule] {
 			}
 		}
 	}
+}
+
+// HookRun is one hook that was run for a call, and what it said.
+type HookRun struct {
+	Name       string  `json:"name"`
+	Event      string  `json:"event"`
+	Source     string  `json:"source"` // file:line
+	Decision   Verdict `json:"decision,omitempty"`
+	Reason     string  `json:"reason,omitempty"`
+	Error      string  `json:"error,omitempty"`
+	DurationMS int64   `json:"duration_ms"`
 }
 
 // MatrixCell is one tool under one mode.

@@ -5,6 +5,7 @@ import (
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/policy/change"
 	"github.com/kxtools/kx/internal/cmd/policy/past"
+	"github.com/kxtools/kx/internal/cmd/policy/peer"
 )
 
 // New returns the noun.
@@ -21,8 +22,9 @@ Rules stand in policy.toml of the configuration directory, and in .kx/policy.tom
 			{Line: "kx policy lint"},
 		},
 		Commands: []*app.Command{
-			change.NewAdd(a, nil), NewCheck(a, nil), past.NewLearn(a, nil), NewLint(a, nil), NewMatrix(a, nil), change.NewRemove(a, nil),
-			past.NewReplay(a, nil), NewRules(a, nil), NewTest(a, nil),
+			change.NewAdd(a, nil), NewCheck(a, nil), peer.NewDoctor(a, nil), peer.NewHook(a, nil), peer.NewImport(a, nil), peer.NewInstall(a, nil),
+			past.NewLearn(a, nil), NewLint(a, nil), NewMatrix(a, nil), change.NewRemove(a, nil), past.NewReplay(a, nil), NewRules(a, nil), NewTest(a, nil),
+			peer.NewUninstall(a, nil),
 		},
 	}
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/kxtools/kx/internal/base/fsx"
 	"github.com/kxtools/kx/internal/base/lineage"
 	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/base/proc"
 	"github.com/kxtools/kx/internal/gate"
+	"github.com/kxtools/kx/internal/gate/hook"
 	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/gate/scope"
@@ -25,6 +27,7 @@ import (
 	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/internal/tools"
 	"github.com/kxtools/kx/internal/tools/human"
+	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -140,6 +143,7 @@ type GateOptions struct {
 	Caller  string
 	Scope   scope.Scope
 	Run     bool // an agent's run
+	Foreign bool // calls that another agent runs itself
 	Wait    time.Duration
 }
 
@@ -163,13 +167,18 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 	}
 	sb := s.Sandbox(jo.Dirs, jo.State)
 	jo.Session, jo.Scope, jo.ID, jo.Caller, jo.Now, jo.Sandbox = o.Mode, o.Scope, o.Session, o.Caller, s.app.Now, sb
-	j, err := judge.Open(jo)
-	if err != nil {
-		return nil, err
-	}
-	reg, err := s.Tools(j)
-	if err != nil {
-		return nil, err
+	var reg *tool.Registry
+	if o.Foreign {
+		// Its tools are its own, and so is the /tmp that they see.
+		jo.Ceiling, jo.Sandbox = mode.Default, nil
+	} else {
+		j, err := judge.Open(jo)
+		if err != nil {
+			return nil, err
+		}
+		if reg, err = s.Tools(j); err != nil {
+			return nil, err
+		}
 	}
 	g := &gate.Gate{
 		Tools: reg, Audit: audit.New(jo.State, s.app.Now), Approvals: approval.New(jo.State, s.app.Now),
@@ -179,6 +188,9 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 		Run:     o.Run, Wait: o.Wait,
 	}
 	g.Await = func(ctx context.Context, id string) error { return s.Await(ctx, g.Approvals, id) }
+	g.HookEnv = func() []string { return proc.Env(nil, s.app.Getenv) }
+	g.Post = s.post
+	g.KeepRules = func(list []hook.Rule) error { return keepRules(store, g, list) }
 	g.Ring, g.Enter = s.Ring, func() error { return s.enterRoot(jo.State) }
 	g.Journal = shared{store, o.Session} // an agent's run puts its own in its place
 	return g, nil

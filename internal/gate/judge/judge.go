@@ -33,6 +33,7 @@ type Options struct {
 	State     *state.State
 	Mode      string // as the caller asks for it, "" if nobody did
 	Session   string // the mode of the session that the calls belong to, "" if it has none
+	Ceiling   string // the widest mode of whoever calls, "" if that is anybody
 	ID        string // of that session, "" for explanations outside of any
 	Caller    string // whose calls they are
 	Now       func() time.Time
@@ -105,6 +106,14 @@ func Open(o Options) (*Judge, error) {
 	return j, nil
 }
 
+// Hooks are the hooks in force: those of the project only where its code is trusted.
+func (j *Judge) Hooks() []config.Hook {
+	if j.Trust.Level != trust.LevelCode {
+		return j.Config.Hooks
+	}
+	return append(slices.Clone(j.Config.Hooks), j.Config.ProjectHooks...)
+}
+
 // Place is where the programs of a session run.
 func (j *Judge) Place(session string) sandbox.Place {
 	return sandbox.Place{
@@ -128,7 +137,7 @@ func effectiveMode(cfg *config.Config, o Options) (string, error) {
 		m = cfg.Mode
 	}
 	ceilings := []struct{ mode, what string }{
-		{cfg.MaxMode, "max_mode"}, {o.Session, "the session's mode"}, {cfg.ProjectMode, "the project's mode"},
+		{cfg.MaxMode, "max_mode"}, {o.Ceiling, "the widest that other agents have"}, {o.Session, "the session's mode"}, {cfg.ProjectMode, "the project's mode"},
 	}
 	for _, c := range ceilings {
 		if c.mode == "" || mode.Narrows(c.mode, m) {

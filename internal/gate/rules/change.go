@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
@@ -156,10 +155,16 @@ func (c *Changes) RemoveSession(r policy.Rule, by wire.Decider) error {
 	if err := c.record("remove", "", []policy.Rule{r}, nil, by); err != nil {
 		return err
 	}
-	id, _ := strings.CutPrefix(r.File, "approval ")
 	n, err := session.New(c.State, c.Now).RemoveRules(c.Session, func(l session.Rule) bool {
 		have := policy.FromWire(&l.Rule, policy.Session)
-		return Same(&have, &r) && (l.ApprovalID == "") == (r.Origin == policy.Static) && (l.ApprovalID == "" || l.ApprovalID == id)
+		from := "session " + c.Session
+		switch {
+		case l.Hook != "":
+			from = "hook " + l.Hook
+		case l.ApprovalID != "":
+			from = "approval " + l.ApprovalID
+		}
+		return from == r.File && Same(&have, &r)
 	})
 	if err == nil && n == 0 {
 		err = fail.Conflict("changed", "the session's rules changed while they were looked at").WithHint("kx policy rules --session %s", c.Session)

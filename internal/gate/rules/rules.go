@@ -71,7 +71,10 @@ func Granted(st *state.State, now func() time.Time, id, caller string) ([]policy
 		}
 		r := policy.FromWire(&l.Rule, policy.Session)
 		r.Origin, r.File, r.Line = policy.Static, "session "+id, len(out)+1
-		if l.ApprovalID != "" {
+		switch {
+		case l.Hook != "":
+			r.Origin, r.File, r.Sandbox, r.Final = policy.HookUpdate, "hook "+l.Hook, "", false
+		case l.ApprovalID != "":
 			// The line was written before the answer, which somebody else may
 			// have given first.
 			a, err := answers.Get(l.ApprovalID)

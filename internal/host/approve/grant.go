@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/user"
-	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/judge"
@@ -19,10 +18,6 @@ import (
 	"github.com/kxtools/kx/pkg/policy/rulefile"
 	"github.com/kxtools/kx/pkg/wire"
 )
-
-// sharedGrant is how long a grant for the session of a workspace's calls lasts:
-// that session has no end of its own.
-const sharedGrant = 8 * time.Hour
 
 // widen fills in what an allow says beyond "yes, once".
 func (h *Host) widen(args *answerArgs, ans *approval.Answer) error {
@@ -107,7 +102,7 @@ func (h *Host) addToSession(a *wire.Approval, rules []wire.Rule) error {
 	for _, r := range rules {
 		l := session.Rule{Rule: r, ApprovalID: a.ID, At: now}
 		if session.Shared(a.Session) {
-			until := now.Add(sharedGrant)
+			until := now.Add(session.SharedLife)
 			l.Caller, l.ExpiresAt = a.Caller, &until
 		}
 		lines = append(lines, l)

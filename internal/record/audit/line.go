@@ -47,12 +47,13 @@ type Decision struct {
 
 // Outcome says how a call ended.
 type Outcome struct {
-	Type       string      `json:"type"`
-	V          int         `json:"v"`
-	CallID     string      `json:"call_id"`
-	Status     wire.Status `json:"status"`
-	Bytes      int64       `json:"bytes"`
-	DurationMS int64       `json:"duration_ms"`
+	Type       string         `json:"type"`
+	V          int            `json:"v"`
+	CallID     string         `json:"call_id"`
+	Status     wire.Status    `json:"status"`
+	Bytes      int64          `json:"bytes"`
+	DurationMS int64          `json:"duration_ms"`
+	Hooks      []wire.HookRun `json:"hooks,omitempty"` // of post_tool_use
 	Place
 }
 

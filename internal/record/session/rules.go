@@ -29,6 +29,7 @@ type Rule struct {
 	V          int        `json:"v"`
 	Rule       wire.Rule  `json:"rule"`
 	ApprovalID string     `json:"approval_id"`      // "" if no answer goes with it
+	Hook       string     `json:"hook,omitempty"`   // that made it, in place of an answer
 	Caller     string     `json:"caller,omitempty"` // only for calls of this name
 	At         time.Time  `json:"at"`
 	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
@@ -140,6 +141,10 @@ func (s *Store) ruleMAC(id string, r Rule) (string, error) {
 	h.Write(raw)
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
+
+// SharedLife is how long a rule for the session of a workspace's calls lives: that
+// session has no end of its own.
+const SharedLife = 8 * time.Hour
 
 // Shared tells the session of a workspace's calls from an agent's.
 func Shared(id string) bool { return strings.HasPrefix(id, "cli-") }

@@ -26,7 +26,7 @@ func Rules(tool string, input []byte, env *policy.Env) ([]policy.Rule, error) {
 		return bashRules(input, env)
 	}
 	base := policy.Rule{Tool: tool, Decision: wire.Allow}
-	if catalogue.IsMCP(tool) || len(entry.Effects) == 0 {
+	if catalogue.Guessed(tool) || len(entry.Effects) == 0 {
 		return []policy.Rule{base}, nil
 	}
 	var list []policy.Rule
