@@ -48,6 +48,7 @@ var deniedTests = []struct{ meets, spares string }{
 	{"kx --json approve -q allow x", "kx approve list"},
 	{"kx approve x", "kx approve show x"},
 	{"kx policy add x", "kx policy check --tool x"},
+	{"kx policy learn --since 1d --write", "kx policy learn"},
 	{"kx trust rm", "kx trust list"},
 	{"kx secret set x", "kx secret list"},
 	{"kx browse profile x", "kx browse open x"},

@@ -61,6 +61,7 @@ var denied = []Row{
 	{Name: "human", Does: "is for a person in another terminal", runs: "kx", but: "--help", words: "approve allow|deny|answer|allow-all|deny-all"},
 	{Name: "human", Does: "is for a person in another terminal", runs: "kx", but: "--help", words: "approve", test: answers},
 	{Name: "human", Does: "is for a person in another terminal", runs: "kx", but: "--help", words: "policy add|remove|install|uninstall"},
+	{Name: "human", Does: "is for a person in another terminal", runs: "kx", but: "--help", words: "policy import|learn", flags: "--write"},
 	{Name: "human", Does: "is for a person in another terminal", runs: "kx", but: "--help", words: "trust add|rm"},
 	{Name: "human", Does: "is for a person in another terminal", runs: "kx", but: "--help", words: "secret set|rm"},
 	{Name: "human", Does: "is for a person in another terminal", runs: "kx", but: "--help", words: "browse enable|profile"},
