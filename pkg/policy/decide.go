@@ -151,10 +151,10 @@ func (r *rule) matches(p *point.Point, env *Env, narrow bool) pattern.Match {
 			return pattern.No
 		}
 		if r.Decision == wire.Allow {
-			if !r.command.Allows(p.Leaf.Words) {
+			if !r.command.Allows(p.Leaf.Words) && !(p.Leaf.Plain != nil && r.command.Allows(p.Leaf.Plain)) {
 				return pattern.No
 			}
-		} else if worse(r.command.Meets(p.Leaf.Words)) {
+		} else if worse(max(r.command.Meets(p.Leaf.Words), r.command.Meets(p.Leaf.Plain))) {
 			return pattern.No
 		}
 	}
@@ -199,10 +199,21 @@ func (r *rule) matchesPath(p *point.Point, env *Env) pattern.Match {
 		return pattern.No
 	}
 	m := r.path.Matches(p.Where, env.Roots(), r.Decision)
-	if m == pattern.No && p.Several && r.Decision != wire.Allow {
-		return pattern.Maybe // what lies below the folder may match
+	if m != pattern.No || r.Decision == wire.Allow {
+		return m
 	}
-	return m
+	for i := range p.Below {
+		if r.path.Matches(&p.Below[i], env.Roots(), r.Decision) != pattern.No {
+			return pattern.Maybe
+		}
+	}
+	// What lies below a folder may match. The sandbox masks what a final deny
+	// says must not be read.
+	masked := r.Final && p.Effect == catalogue.Read && !p.Host
+	if p.Several && !masked && r.path.MayMatchBelow(p.Where, env.Roots()) && env.Holds(p.Where) {
+		return pattern.Maybe
+	}
+	return pattern.No
 }
 
 func fieldMatches(want string, fields map[string]string, field string) bool {
@@ -263,6 +274,9 @@ func better(a, b *candidate) bool {
 // decidePoint decides one point.
 func (s *Set) decidePoint(p *point.Point, env *Env) verdict {
 	p.Away = p.Where != nil && !env.Inside(p.Where)
+	for i := range p.Below {
+		p.Away = p.Away || !env.Inside(&p.Below[i])
+	}
 	if p.Away && p.Effect == catalogue.Write && !p.Bash {
 		// Checked before any allow: no rule opens a file outside.
 		v := s.judge(p, env)

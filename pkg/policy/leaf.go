@@ -14,6 +14,7 @@ func (s *Set) decideLeaf(leaf *shell.Leaf, env *Env, fields map[string]string) (
 	pts := env.Bash(leaf, fields)
 	vs := make([]verdict, len(pts))
 	for i := range pts {
+		pts[i].Host = i > 0 && vs[0].rule != nil && vs[0].rule.Sandbox != ""
 		vs[i] = s.decidePoint(&pts[i], env)
 		if pts[i].Bash && pts[i].Effect == catalogue.Write && pts[i].Away && vs[i].decision == wire.Allow && !vs[i].rule.path.Absolute {
 			vs[i].decision, vs[i].reason = wire.Ask, "it writes outside the workspace"

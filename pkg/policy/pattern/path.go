@@ -91,6 +91,30 @@ func (p *Path) hits(name string, roots Roots, anywhere bool) bool {
 	return doublestar.MatchUnvalidated(p.Glob, rel)
 }
 
+// MayMatchBelow reports whether the pattern of a deny or ask can match something
+// below a folder.
+func (p *Path) MayMatchBelow(where *Place, roots Roots) bool {
+	return p.reaches(where.Written, roots) || where.Resolved != where.Written && p.reaches(where.Resolved, roots)
+}
+
+func (p *Path) reaches(dir string, roots Roots) bool {
+	root := ""
+	switch p.root {
+	case '*':
+		return true
+	case '~':
+		root = roots.Home
+	case 'w':
+		root = roots.Workspace
+	}
+	head := strings.TrimSuffix(root, "/") + "/" + p.prefix
+	if head == "/" {
+		return true
+	}
+	dir = strings.TrimSuffix(dir, "/") + "/"
+	return strings.HasPrefix(head, dir) || strings.HasPrefix(dir, head)
+}
+
 // Below returns name relative to root, if it is root or inside it.
 func Below(root, name string) (string, bool) {
 	switch {

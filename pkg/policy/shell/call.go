@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/kxtools/kx/pkg/policy/shell/program"
 )
 
 // call walks a simple command and what it wraps.
@@ -33,31 +35,16 @@ func (w *walker) call(call *syntax.CallExpr, files []File, unknown string, s sco
 // simple adds the leaf of a simple command, then those that it runs.
 func (w *walker) simple(words []Word, files []File, unknown string, s scope) []string {
 	leaf := Leaf{Words: words, Files: files, Unknown: unknown}
-	if !words[0].Literal || words[0].Text == "" {
+	first := words[0]
+	if !first.Literal || first.Text == "" {
 		leaf.Unknown = "the name of the command is computed"
 		w.add(leaf, s)
 		return nil
 	}
-	name := path.Base(words[0].Text)
-	if wrap, ok := wrappers[name]; ok && !asksWhere(name, words[1:]) {
-		inner, why := wrap.inner(words[1:])
-		switch {
-		case why != "" && wrap.transparent:
-			leaf.Unknown = why
-		case why != "":
-			leaf.Opaque = why
-		case inner != nil:
-			if wrap.transparent {
-				leaf.Kind = Transparent
-			}
-			w.add(leaf, s)
-			dirs := w.simple(inner, nil, "", s.through(name))
-			if name == "command" || name == "builtin" {
-				return dirs
-			}
-			return s.dirs // a program of its own can't move this shell
-		}
+	if !plainName(first.Text) {
+		leaf.Unknown = "the name of the command has characters that look like others"
 	}
+	name := path.Base(first.Text)
 	switch name {
 	case "cd":
 		leaf.Kind = Neutral
@@ -67,9 +54,154 @@ func (w *walker) simple(words []Word, files []File, unknown string, s scope) []s
 		w.add(leaf, s)
 		return nil
 	}
-	describe(&leaf, name, words[1:])
-	w.add(leaf, s)
-	return s.dirs
+	e := program.Describe(name, words[1:])
+	leaf.Files = append(leaf.Files, e.Files...)
+	leaf.Operands, leaf.URLs, leaf.Plain, leaf.Opaque = e.Operands, e.URLs, e.Plain, e.Opaque
+	if e.Unknown != "" {
+		leaf.Unknown = e.Unknown
+	}
+	switch {
+	case e.Neutral:
+		leaf.Kind = Neutral
+	case e.Through && len(e.Runs) > 0:
+		leaf.Kind = Transparent
+	}
+	own := s
+	if e.Dir != nil && len(e.Runs) == 0 {
+		own.dirs = changeDir([]Word{*e.Dir}, s.dirs)
+		own.inDir(e.Dir, s.dirs, &leaf)
+	}
+	at := w.add(leaf, own)
+	return w.runs(at, name, &e, s)
+}
+
+// inDir keeps the folder itself as it is seen from where the command stands.
+func (s *scope) inDir(dir *Word, from []string, leaf *Leaf) {
+	for i := range leaf.Files {
+		f := &leaf.Files[i]
+		if f.Path == *dir && !f.Write && s.dirs != nil {
+			f.Path.Text = "."
+		}
+	}
+	if s.dirs == nil && from != nil {
+		leaf.Unknown = "the folder it works in can't be told"
+	}
+}
+
+// runs walks what a command runs, and returns the folders behind it.
+func (w *walker) runs(at int, name string, e *program.Effects, s scope) []string {
+	after := s.dirs
+	in := s.through(name)
+	for _, r := range e.Runs {
+		to := in
+		to.far = s.far || r.Far
+		if r.Dir != nil {
+			to.dirs = changeDir([]Word{*r.Dir}, s.dirs)
+		}
+		switch {
+		case r.Input:
+			w.leaves[at].stdin = true
+			if s.input == nil || !w.code(s.input.text, r.Posix, to) || !s.input.sure {
+				w.opaque(at, program.StdinCode)
+			}
+		case r.Code != nil:
+			if name == "eval" || name == "trap" {
+				to.dirs = w.loop(to).dirs
+			}
+			if !w.code(*r.Code, r.Posix, to) {
+				w.opaque(at, program.InlineCode)
+			}
+		default:
+			dirs := w.simple(r.Argv, nil, "", to)
+			if name == "command" || name == "builtin" {
+				after = dirs
+			}
+		}
+	}
+	switch name {
+	case "alias":
+		for _, word := range w.leaves[at].Words[1:] {
+			if _, text, ok := strings.Cut(word.Text, "="); ok {
+				w.code(Word{Text: text, Literal: word.Literal}, false, in)
+			}
+		}
+	case "source", ".":
+		// It moves this shell, and may get its code from the input.
+		if len(w.leaves[at].Words) > 1 && w.leaves[at].Opaque == program.StdinCode && s.input != nil {
+			w.code(s.input.text, false, in)
+		}
+		return w.loop(s).dirs
+	case "eval", "trap":
+		return w.loop(s).dirs
+	}
+	return after // a program of its own can't move this shell
+}
+
+func (w *walker) opaque(at int, why string) {
+	if l := &w.leaves[at]; l.Opaque == "" {
+		l.Opaque = why
+	}
+}
+
+const (
+	// maxDepth is how deep code in code is followed.
+	maxDepth = 8
+	// maxCode is how much text of code in code is taken apart for one script.
+	maxCode = 8 * MaxLength
+)
+
+// code walks code that a shell is given, and reports whether it is understood:
+// whether the leaves are all that it runs. What another shell than bash is given
+// has to be the same to both.
+func (w *walker) code(text Word, posix bool, s scope) bool {
+	w.read += len(text.Text)
+	if w.depth == maxDepth || w.read > maxCode {
+		return false
+	}
+	w.depth++
+	defer func() { w.depth-- }()
+	stmts, err := parse(text.Text, syntax.LangBash)
+	tree := w.tree
+	w.tree = stmts
+	w.stmts(stmts, s)
+	w.tree = tree
+	ok := err == nil && text.Literal && strings.IndexByte(text.Text, '\r') < 0 && strings.IndexByte(text.Text, 0) < 0
+	if !ok || !posix {
+		return ok
+	}
+	other, err := parse(text.Text, syntax.LangPOSIX)
+	if err != nil {
+		return false
+	}
+	if !same(stmts, other) {
+		w.tree = other
+		w.stmts(other, s)
+		w.tree = tree
+	}
+	return true
+}
+
+// same reports whether two readings of a text come to the same.
+func same(a, b []*syntax.Stmt) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if source(a[i]) != source(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// plainName reports whether people can't take the name of a program for another.
+func plainName(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // changeDir returns the folders that cd leads to, nil if that can't be told.
@@ -161,43 +293,9 @@ func assignWords(list []*syntax.Assign) []Word {
 // dangerousAssigns returns why an assignment may change what commands do.
 func dangerousAssigns(list []*syntax.Assign) string {
 	for _, a := range list {
-		if a.Name != nil && steers(a.Name.Value) {
+		if a.Name != nil && program.Steers(a.Name.Value) {
 			return "it sets " + a.Name.Value + ", which can change what a command runs"
 		}
 	}
 	return ""
-}
-
-// Environment variables by which a program can be made to run something else,
-// or to read its settings from elsewhere.
-var (
-	steeringNames = map[string]bool{
-		"PATH": true, "IFS": true, "ENV": true, "SHELL": true, "HOME": true, "CDPATH": true, "GLOBIGNORE": true,
-		"VISUAL": true, "EDITOR": true, "BROWSER": true, "PAGER": true, "LESSOPEN": true, "LESSCLOSE": true,
-		"PS0": true, "PS1": true, "PS2": true, "PS3": true, "PS4": true, "SHELLOPTS": true, "FPATH": true,
-		"CC": true, "CXX": true, "LD": true, "AR": true, "CLASSPATH": true, "TMPDIR": true, "TERMINFO": true,
-	}
-	steeringPrefixes = []string{
-		"LD_", "DYLD_", "BASH_", "GIT_", "SSH_", "PYTHON", "PERL", "RUBY", "NODE_", "NPM_", "npm_", "JAVA", "_JAVA",
-		"JDK_", "CARGO", "RUST", "GO", "CGO_", "XDG_", "LUA_", "PHP", "DOTNET_", "MAKE", "DOCKER_", "KUBE", "AWS_", "GLIBC_",
-		"GCONV", "MALLOC_", "OPENSSL_", "CURL_", "WGET", "MAN", "LESS", "GREP_", "TAR_", "RSYNC_", "PROMPT", "KX_",
-	}
-	steeringSuffixes = []string{"PAGER", "EDITOR", "_OPTIONS", "_OPTS", "_COMMAND", "_ASKPASS", "FLAGS", "_PRELOAD", "_WRAPPER", "_proxy", "_PROXY"}
-)
-
-func steers(name string) bool {
-	if steeringNames[name] {
-		return true
-	}
-	for _, p := range steeringPrefixes {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
-	}
-	for _, s := range steeringSuffixes {
-		if strings.HasSuffix(name, s) {
-			return true
-		}
-	}
-	return false
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/kxtools/kx/pkg/policy/shell/program"
 )
 
 // walker collects the leaves of a script.
@@ -13,12 +15,24 @@ type walker struct {
 	values []Value
 	input  []Word
 	moves  bool // the script changes its folder somewhere
+	tree   []*syntax.Stmt
+	safe   *numbers // what is known of variables in arithmetic
+	depth  int      // of code in code
+	read   int      // bytes of code in code
 }
 
 // scope is what holds where a statement stands.
 type scope struct {
-	via  string
-	dirs []string // the folders that may be current; nil = unknown
+	via   string
+	dirs  []string // the folders that may be current; nil = unknown
+	input *input   // what is known of the input; nil = nothing
+	far   bool     // it runs on another system
+}
+
+// input is text that a command gets as its input.
+type input struct {
+	text Word
+	sure bool // it gets the whole of it, and nothing else
 }
 
 func (s scope) through(how string) scope {
@@ -74,7 +88,13 @@ func (w *walker) stmt(st *syntax.Stmt, s scope) []string {
 }
 
 func (w *walker) inner(st *syntax.Stmt, s scope) []string {
-	files, unknown := w.redirects(st.Redirs, s)
+	files, fed, unknown := w.redirects(st.Redirs, s)
+	if fed != nil {
+		s.input = fed
+		if fed.text.Text == "" {
+			s.input = nil
+		}
+	}
 	call, isCall := st.Cmd.(*syntax.CallExpr)
 	switch {
 	case isCall:
@@ -84,6 +104,9 @@ func (w *walker) inner(st *syntax.Stmt, s scope) []string {
 		return s.dirs
 	case len(files) > 0 || unknown != "":
 		w.add(Leaf{Kind: Neutral, Files: files, Unknown: unknown}, s.through("redirect"))
+	}
+	if s.input != nil {
+		s.input = &input{text: s.input.text} // several commands share it
 	}
 	return w.command(st.Cmd, s)
 }
@@ -116,7 +139,9 @@ func (w *walker) command(cmd syntax.Command, s scope) []string {
 		after := s.dirs
 		for _, item := range cmd.Items {
 			w.words(s, item.Patterns...)
-			after = join(after, w.stmts(item.Stmts, scope{via: s.via, dirs: after}))
+			in := s
+			in.dirs = after
+			after = join(after, w.stmts(item.Stmts, in))
 		}
 		return after
 	case *syntax.WhileClause:
@@ -132,7 +157,7 @@ func (w *walker) command(cmd syntax.Command, s scope) []string {
 			for _, item := range loop.Items {
 				w.values = append(w.values, Value{loop.Name.Value, wordOf(item)})
 			}
-			if steers(loop.Name.Value) {
+			if program.Steers(loop.Name.Value) {
 				w.add(Leaf{Unknown: "it sets " + loop.Name.Value + ", which can change what a command runs"}, s)
 			}
 		case *syntax.CStyleLoop:
@@ -190,8 +215,45 @@ func (w *walker) binary(cmd *syntax.BinaryCmd, s scope) []string {
 	}
 	// Both sides of a pipe are shells of their own.
 	w.stmt(cmd.X, s)
+	s.input = printed(cmd.X)
 	w.stmt(cmd.Y, s)
 	return s.dirs
+}
+
+// printed is what a statement prints, of the few that are known. It is good for a
+// deny and no more: how echo prints depends on options.
+func printed(st *syntax.Stmt) *input {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return nil
+	}
+	var words []Word
+	for _, arg := range call.Args {
+		words = append(words, wordOf(arg))
+	}
+	switch words[0].Text {
+	case "echo", "printf":
+		words = words[1:]
+		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+			words = words[1:]
+		}
+		var texts []string
+		for _, word := range words {
+			texts = append(texts, word.Text)
+		}
+		text := strings.NewReplacer(`\n`, "\n", `%s`, "", `%b`, "").Replace(strings.Join(texts, " "))
+		return &input{text: Word{Text: text}}
+	case "cat", "tee":
+		for _, r := range st.Redirs {
+			if r.Hdoc != nil {
+				return &input{text: heredoc(r)}
+			}
+			if r.Op == syntax.WordHdoc {
+				return &input{text: wordOf(r.Word)}
+			}
+		}
+	}
+	return nil
 }
 
 // words walks what the words themselves run: substitutions and arithmetic.
@@ -229,7 +291,7 @@ func (w *walker) param(p *syntax.ParamExp, s scope) {
 		w.add(Leaf{Unknown: "an indirect expansion: ${!…}"}, s)
 	case p.Exp != nil && p.Exp.Op == syntax.OtherParamOps:
 		w.add(Leaf{Unknown: "an expansion that may run code: ${…@…}"}, s)
-	case p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) && p.Param != nil && steers(p.Param.Value):
+	case p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) && p.Param != nil && program.Steers(p.Param.Value):
 		w.add(Leaf{Unknown: "it sets " + p.Param.Value + ", which can change what a command runs"}, s)
 	case p.Slice != nil:
 		w.arithm(s, p.Slice.Offset, p.Slice.Length)
@@ -253,7 +315,8 @@ func (w *walker) arithm(s scope, list ...syntax.ArithmExpr) {
 		plain := true
 		syntax.Walk(x, func(n syntax.Node) bool {
 			if word, ok := n.(*syntax.Word); ok {
-				plain = plain && digits(word.Lit())
+				plain = plain && w.number(word)
+				return false
 			}
 			return true
 		})
@@ -276,6 +339,9 @@ func (w *walker) test(cmd *syntax.TestClause, s scope) {
 		case *syntax.BinaryTest:
 			switch n.Op {
 			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+				if w.numberTest(n.X) && w.numberTest(n.Y) {
+					break
+				}
 				leaf.Unknown = "a numeric test, whose sides bash evaluates"
 			}
 		}
@@ -285,18 +351,38 @@ func (w *walker) test(cmd *syntax.TestClause, s scope) {
 	w.node(cmd.X, s)
 }
 
+func (w *walker) numberTest(x syntax.TestExpr) bool {
+	word, ok := x.(*syntax.Word)
+	if !ok {
+		return false
+	}
+	if len(word.Parts) == 1 {
+		if q, ok := word.Parts[0].(*syntax.DblQuoted); ok {
+			word = &syntax.Word{Parts: q.Parts}
+		}
+	}
+	return w.number(word)
+}
+
 // redirects returns the files that redirects open.
-func (w *walker) redirects(list []*syntax.Redirect, s scope) (files []File, unknown string) {
+func (w *walker) redirects(list []*syntax.Redirect, s scope) (files []File, fed *input, unknown string) {
 	for _, r := range list {
 		w.words(s, r.Word, r.Hdoc)
 		target := wordOf(r.Word)
 		write := true
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			w.input = append(w.input, wordOf(r.Hdoc))
+			text := heredoc(r)
+			w.input = append(w.input, text)
+			if r.N == nil || r.N.Value == "0" {
+				fed = &input{text: text, sure: true}
+			}
 			continue
 		case syntax.WordHdoc:
 			w.input = append(w.input, target)
+			if r.N == nil || r.N.Value == "0" {
+				fed = &input{text: Word{Text: target.Text + "\n", Literal: target.Literal || target.Glob && !target.Split}, sure: true}
+			}
 			continue
 		case syntax.DplIn, syntax.DplOut:
 			if target.Literal && (digits(strings.TrimSuffix(target.Text, "-")) || target.Text == "-") {
@@ -308,6 +394,9 @@ func (w *walker) redirects(list []*syntax.Redirect, s scope) (files []File, unkn
 			}
 		case syntax.RdrIn:
 			write = false
+			if r.N == nil || r.N.Value == "0" {
+				fed = &input{}
+			}
 		case syntax.RdrInOut:
 			files = append(files, File{Path: target})
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob:
@@ -315,7 +404,7 @@ func (w *walker) redirects(list []*syntax.Redirect, s scope) (files []File, unkn
 			unknown = "a redirect that kx does not know"
 			continue
 		}
-		if target.Literal && inert(target.Text) {
+		if target.Literal && inert(target.Text) || target.Pipe {
 			continue
 		}
 		if t := path.Clean(target.Text); strings.HasPrefix(t, "/dev/tcp/") || strings.HasPrefix(t, "/dev/udp/") {
@@ -324,7 +413,38 @@ func (w *walker) redirects(list []*syntax.Redirect, s scope) (files []File, unkn
 		}
 		files = append(files, File{Write: write, Path: target})
 	}
-	return files, unknown
+	return files, fed, unknown
+}
+
+// heredoc is the text of a here-document, as the command reads it.
+func heredoc(r *syntax.Redirect) Word {
+	out := Word{Literal: true}
+	quoted := false
+	for _, part := range r.Word.Parts {
+		lit, ok := part.(*syntax.Lit)
+		quoted = quoted || !ok || strings.Contains(lit.Value, `\`)
+	}
+	if r.Hdoc == nil {
+		return out
+	}
+	var b strings.Builder
+	for _, part := range r.Hdoc.Parts {
+		lit, ok := part.(*syntax.Lit)
+		switch {
+		case ok && quoted:
+			b.WriteString(lit.Value)
+		case ok:
+			b.WriteString(unescape(lit.Value, "$`\\\n"))
+		default:
+			out.Literal = false
+			b.WriteString(source(part))
+		}
+	}
+	out.Text = b.String()
+	if r.Op == syntax.DashHdoc {
+		out.Text = strings.ReplaceAll("\n"+out.Text, "\n\t", "\n")[1:]
+	}
+	return out
 }
 
 // inert reports whether opening the file changes and tells nothing.
@@ -336,11 +456,16 @@ func inert(name string) bool {
 	return false
 }
 
-// add appends a leaf that stands in scope s.
-func (w *walker) add(l Leaf, s scope) {
+// add appends a leaf that stands in scope s, and returns its place.
+func (w *walker) add(l Leaf, s scope) int {
 	if l.Via == "" {
 		l.Via = s.via
 	}
-	l.Dirs = s.dirs
+	l.Dirs, l.Nested = s.dirs, w.depth > 0
+	if s.far {
+		// The command that leads there asks for itself.
+		l = Leaf{Words: l.Words, Via: l.Via, Kind: Transparent, Dirs: l.Dirs, Far: true, Nested: l.Nested}
+	}
 	w.leaves = append(w.leaves, l)
+	return len(w.leaves) - 1
 }

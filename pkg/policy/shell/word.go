@@ -18,7 +18,7 @@ func wordOf(w *syntax.Word) Word {
 	for i, part := range w.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
-			out.unquoted(&b, part.Value, i == 0)
+			unquoted(&out, &b, part.Value, i == 0)
 		case *syntax.SglQuoted:
 			if part.Dollar && strings.Contains(part.Value, `\`) {
 				out.Literal = false
@@ -33,29 +33,45 @@ func wordOf(w *syntax.Word) Word {
 					continue
 				}
 				out.Literal = false
+				out.Split = out.Split || several(p)
 				b.WriteString(source(p))
 			}
 		default:
-			out.Literal = false
+			_, proc := part.(*syntax.ProcSubst)
+			out.Literal, out.Pipe = false, proc && len(w.Parts) == 1
+			out.Split = out.Split || !proc
 			b.WriteString(source(part))
 		}
 	}
 	out.Text = b.String()
 	split := *w // SplitBraces changes the word that it is given
 	if syntax.SplitBraces(&split) {
-		out.Literal = false // {a,b} makes several words of one
+		out.Literal, out.Split = false, true // {a,b} makes several words of one
 	}
 	if out.Text == "[" {
 		out.Glob = false // the test command; a glob needs its ]
 	}
 	if out.Glob {
-		out.Literal = false
+		out.Literal, out.Split = false, true
 	}
 	return out
 }
 
+// several reports whether an expansion in quotes may come to several words, or none.
+func several(part syntax.WordPart) bool {
+	p, ok := part.(*syntax.ParamExp)
+	if !ok || p.Param == nil {
+		return false
+	}
+	index := ""
+	if word, ok := p.Index.(*syntax.Word); ok {
+		index = word.Lit()
+	}
+	return p.Param.Value == "@" || index == "@" || p.Excl
+}
+
 // unquoted adds text that stands outside quotes, without its backslashes.
-func (w *Word) unquoted(b *strings.Builder, s string, first bool) {
+func unquoted(w *Word, b *strings.Builder, s string, first bool) {
 	if first && strings.HasPrefix(s, "~") && s != "~" && !strings.HasPrefix(s, "~/") {
 		w.Literal = false // another user's home, or ~+ and ~-
 	}
@@ -78,13 +94,16 @@ func (w *Word) unquoted(b *strings.Builder, s string, first bool) {
 }
 
 // unescapeDouble removes the backslashes that count inside double quotes.
-func unescapeDouble(s string) string {
+func unescapeDouble(s string) string { return unescape(s, "$`\"\\\n") }
+
+// unescape removes the backslashes in front of some characters.
+func unescape(s, chars string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte(chars, s[i+1]) >= 0 {
 			i++
 			if s[i] == '\n' {
 				continue
