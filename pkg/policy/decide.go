@@ -6,6 +6,7 @@ import (
 	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/policy/pattern"
 	"github.com/kxtools/kx/pkg/policy/point"
+	"github.com/kxtools/kx/pkg/policy/shell"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -104,9 +105,12 @@ func collectFrom(to []candidate, buckets []*bucket, p *point.Point, env *Env, na
 		if len(b.byProgram) == 0 {
 			continue
 		}
-		if p.Leaf != nil && len(p.Leaf.Words) > 0 && p.Leaf.Words[0].Literal {
-			test(b.byProgram[baseName(p.Leaf.Words[0].Text)])
-		} else if p.Leaf != nil {
+		if p.Leaf == nil {
+			continue
+		}
+		if words := p.Leaf.Becomes(); len(words) > 0 && words[0].Literal {
+			test(b.byProgram[baseName(words[0].Text)])
+		} else {
 			for _, list := range b.byProgram { // a computed name may be any
 				test(list)
 			}
@@ -150,11 +154,15 @@ func (r *rule) matches(p *point.Point, env *Env, narrow bool) pattern.Match {
 		if p.Leaf == nil || r.Effect == "" && p.Effect != catalogue.Exec {
 			return pattern.No
 		}
+		words := p.Leaf.Becomes()
+		if len(words) > 0 && !words[0].Literal && p.Leaf.Kind == shell.Neutral && len(r.command.Words) > 0 {
+			return pattern.No // x=$y runs nothing
+		}
 		if r.Decision == wire.Allow {
-			if !r.command.Allows(p.Leaf.Words) && !(p.Leaf.Plain != nil && r.command.Allows(p.Leaf.Plain)) {
+			if !r.command.Allows(words) && !(p.Leaf.Plain != nil && r.command.Allows(p.Leaf.Plain)) {
 				return pattern.No
 			}
-		} else if worse(max(r.command.Meets(p.Leaf.Words), r.command.Meets(p.Leaf.Plain))) {
+		} else if worse(max(r.command.Meets(words), r.command.Meets(p.Leaf.Plain))) {
 			return pattern.No
 		}
 	}

@@ -51,7 +51,7 @@ func (s *Set) decideOperand(w shell.Word, leaf *shell.Leaf, env *Env, fields map
 	}
 	worst, at := verdict{decision: wire.Allow}, point.Point{}
 	for _, effect := range []string{catalogue.Read, catalogue.Write} {
-		p := point.Point{Tool: "bash", Effect: effect, Leaf: leaf, Fields: fields, Bash: true, Resource: w.Text, Several: w.Glob}
+		p := point.Point{Tool: "bash", Effect: effect, Leaf: leaf, Fields: fields, Bash: true, Resource: w.Text, Several: w.Tree}
 		for _, p := range env.Files(nil, p, w) {
 			if !s.mayGuard(&p, env) {
 				continue

@@ -271,7 +271,7 @@ func (e *Env) Bash(leaf *shell.Leaf, fields map[string]string) []Point {
 	pts := make([]Point, 1, 4)
 	pts[0] = Point{Tool: "bash", Effect: catalogue.Exec, Leaf: leaf, Fields: fields, Resource: strings.Join(leaf.Argv(), " ")}
 	for _, f := range leaf.Files {
-		p := Point{Tool: "bash", Effect: catalogue.Read, Leaf: leaf, Fields: fields, Bash: true, Resource: f.Path.Text, Several: f.Path.Glob}
+		p := Point{Tool: "bash", Effect: catalogue.Read, Leaf: leaf, Fields: fields, Bash: true, Resource: f.Path.Text, Several: f.Path.Tree}
 		if !f.Write || f.Both {
 			pts = e.Files(pts, p, f.Path)
 		}
@@ -328,7 +328,6 @@ func (e *Env) Files(pts []Point, p Point, w shell.Word) []Point {
 				return unknown("a file in it has the name of a flag")
 			}
 			q := p
-			q.Several = false
 			q.setPath(e, e.Cwd, name)
 			pts = append(pts, q)
 		}

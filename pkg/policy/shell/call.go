@@ -13,9 +13,19 @@ import (
 func (w *walker) call(call *syntax.CallExpr, files []File, unknown string, s scope) []string {
 	w.assignValues(call.Assigns, s)
 	w.words(s, call.Args...)
-	words := make([]Word, len(call.Args))
+	written, words := make([]Word, len(call.Args)), make([]Word, 0, len(call.Args))
 	for i, arg := range call.Args {
-		words[i] = wordOf(arg)
+		written[i] = wordOf(arg)
+		if written[i].Literal {
+			words = append(words, written[i])
+		} else {
+			words = wordsOf(words, arg)
+		}
+	}
+	if len(words) > 0 && (words[0].Text == "[" || words[0].Text == "test") && len(words) == len(call.Args) {
+		for i, arg := range call.Args {
+			words[i].Number = !words[i].Literal && w.number(arg)
+		}
 	}
 	if why := dangerousAssigns(call.Assigns); why != "" {
 		unknown = why
@@ -29,7 +39,12 @@ func (w *walker) call(call *syntax.CallExpr, files []File, unknown string, s sco
 		}
 		return s.dirs
 	}
-	return w.simple(words, files, unknown, s)
+	at := len(w.leaves)
+	after := w.simple(words, files, unknown, s)
+	if len(words) != len(written) {
+		w.leaves[at].Words, w.leaves[at].Spread = written, words
+	}
+	return after
 }
 
 // simple adds the leaf of a simple command, then those that it runs.

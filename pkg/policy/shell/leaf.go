@@ -30,6 +30,14 @@ func (l *Leaf) Code() []Word {
 	return out
 }
 
+// Becomes returns the words that the command gets.
+func (l *Leaf) Becomes() []Word {
+	if l.Spread != nil {
+		return l.Spread
+	}
+	return l.Words
+}
+
 // Program is the name of the program without its folder, "" if it is computed.
 func (l *Leaf) Program() string {
 	if len(l.Words) == 0 || !l.Words[0].Literal {

@@ -47,6 +47,7 @@ const (
 // Leaf is one simple command.
 type Leaf struct {
 	Words    []Word   // empty for a redirect without a command
+	Spread   []Word   // what the words become where braces make several of one; nil if they stay
 	Plain    []Word   // the words without options that change nothing of what they say; nil if there are none
 	Via      string   // how it is reached, for people: "substitution", "timeout"
 	Kind     Kind     //
@@ -130,8 +131,20 @@ func AnalyzeLong(src string) Script {
 func parse(src string, lang syntax.LangVariant) ([]*syntax.Stmt, error) {
 	p := parsers.Get().(*syntax.Parser)
 	defer parsers.Put(p)
+	remarks := strings.Contains(src, "\\\n") && strings.IndexByte(src, '#') >= 0
 	syntax.Variant(lang)(p)
+	syntax.KeepComments(remarks)(p)
 	f, err := p.Parse(strings.NewReader(src), "")
+	for remarks && err == nil {
+		// A backslash at the end of a comment is part of it to bash, and joins
+		// the next line to the parser.
+		at := joined(f, src)
+		if at < 0 {
+			break
+		}
+		src = src[:at] + " " + src[at+1:]
+		f, err = p.Parse(strings.NewReader(src), "")
+	}
 	if err == nil {
 		return f.Stmts, nil
 	}
@@ -143,6 +156,22 @@ func parse(src string, lang syntax.LangVariant) ([]*syntax.Stmt, error) {
 		stmts = append(stmts, st)
 	}
 	return stmts, err
+}
+
+// joined returns where a comment ends in a backslash, -1 if none does.
+func joined(f *syntax.File, src string) int {
+	at := -1
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.Comment); ok && at < 0 {
+			from := int(c.Pos().Offset())
+			line, _, more := strings.Cut(src[min(from, len(src)):], "\n")
+			if more && strings.HasSuffix(line, `\`) {
+				at = from + len(line) - 1
+			}
+		}
+		return at < 0
+	})
+	return at
 }
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
@@ -157,8 +186,6 @@ func hidden(src string) bool {
 	return false
 }
 
-var moveCommands = map[string]bool{"cd": true, "pushd": true, "popd": true, "eval": true, "source": true, ".": true, "trap": true}
-
 func mayMove(src string) bool {
 	return strings.ContainsAny(src, `\'"`) || strings.Contains(src, "cd") || strings.Contains(src, "pushd") || strings.Contains(src, "popd") ||
 		strings.Contains(src, "source") || strings.Contains(src, ". ")
@@ -170,8 +197,16 @@ func movesAbout(list []*syntax.Stmt) bool {
 	for _, st := range list {
 		syntax.Walk(st, func(n syntax.Node) bool {
 			if call, ok := n.(*syntax.CallExpr); ok {
-				for _, arg := range call.Args {
-					moves = moves || moveCommands[wordOf(arg).Text]
+				for i, arg := range call.Args {
+					switch word := wordOf(arg); word.Text {
+					case "cd", "pushd", "popd", "source", ".":
+						moves = true
+					case "eval", "trap":
+						for _, code := range call.Args[i+1:] {
+							word := wordOf(code)
+							moves = moves || !word.Literal || mayMove(word.Text)
+						}
+					}
 				}
 			}
 			return !moves

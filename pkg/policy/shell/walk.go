@@ -168,7 +168,7 @@ func (w *walker) command(cmd syntax.Command, s scope) []string {
 		w.stmts(cmd.Do, s)
 		return s.dirs
 	case *syntax.FuncDecl:
-		if cmd.Name == nil || moveCommands[cmd.Name.Value] {
+		if cmd.Name == nil || cmd.Name.Value == "cd" || cmd.Name.Value == "pushd" || cmd.Name.Value == "popd" {
 			w.add(Leaf{Unknown: "a function that takes the place of cd"}, s)
 		}
 		w.stmt(cmd.Body, w.loop(s).through("function"))

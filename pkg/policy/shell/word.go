@@ -57,6 +57,59 @@ func wordOf(w *syntax.Word) Word {
 	return out
 }
 
+// wordsOf appends a word, or the words that its braces make.
+func wordsOf(to []Word, w *syntax.Word) []Word {
+	split := *w
+	if !syntax.SplitBraces(&split) {
+		return append(to, wordOf(w))
+	}
+	list, ok := braces(split.Parts)
+	if !ok {
+		return append(to, wordOf(w))
+	}
+	for _, parts := range list {
+		if len(parts) > 0 {
+			to = append(to, wordOf(&syntax.Word{Parts: parts}))
+		}
+	}
+	return to
+}
+
+// maxBraces is how many words braces may make.
+const maxBraces = 64
+
+// braces returns the parts of every word that a word with braces becomes.
+func braces(parts []syntax.WordPart) ([][]syntax.WordPart, bool) {
+	out := [][]syntax.WordPart{nil}
+	for _, part := range parts {
+		choice := [][]syntax.WordPart{{part}}
+		if b, ok := part.(*syntax.BraceExp); ok {
+			if b.Sequence {
+				return nil, false
+			}
+			choice = nil
+			for _, el := range b.Elems {
+				list, ok := braces(el.Parts)
+				if !ok {
+					return nil, false
+				}
+				choice = append(choice, list...)
+			}
+		}
+		if len(out)*len(choice) > maxBraces {
+			return nil, false
+		}
+		next := make([][]syntax.WordPart, 0, len(out)*len(choice))
+		for _, head := range out {
+			for _, tail := range choice {
+				next = append(next, append(head[:len(head):len(head)], tail...))
+			}
+		}
+		out = next
+	}
+	return out, true
+}
+
 // several reports whether an expansion in quotes may come to several words, or none.
 func several(part syntax.WordPart) bool {
 	p, ok := part.(*syntax.ParamExp)

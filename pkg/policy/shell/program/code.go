@@ -296,10 +296,7 @@ func tar(e *Effects, _ string, args []Word) {
 	switch {
 	case packs:
 		for _, w := range operands {
-			if w.Literal {
-				w = tree(w)
-			}
-			e.read(w)
+			e.read(tree(w))
 		}
 	case mode == 't':
 	case mode == 'x':
@@ -530,6 +527,27 @@ func prefixIn(list, name string) bool {
 		}
 	}
 	return false
+}
+
+// test compares: it evaluates nothing but the name behind -v or -R.
+func test(e *Effects, _ string, args []Word) {
+	const operators = "= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef"
+	e.Neutral = true
+	for i, w := range args {
+		switch {
+		case w.Text == "-v" || w.Text == "-R":
+			e.Unknown = "a test of a variable's name, which bash evaluates"
+		case !mayBeFlag(w):
+		case !w.Split && (i+1 < len(args) && in(operators, args[i+1].Text) || i > 0 && args[i-1].Literal && (in(operators, args[i-1].Text) || unary(args[i-1].Text))):
+		case !w.Split && len(args) <= 2 && i == 0: // alone, it is compared with nothing
+		default:
+			e.Unknown = mayBe
+		}
+	}
+}
+
+func unary(s string) bool {
+	return len(s) == 2 && s[0] == '-' && strings.IndexByte("abcdefghknoprstuwxzGLNOS", s[1]) >= 0
 }
 
 // option is set and shopt, some of whose options change what other words mean.

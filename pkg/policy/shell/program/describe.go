@@ -8,7 +8,7 @@ import (
 // special are the programs with a language of their own.
 var special = map[string]func(*Effects, string, []Word){
 	"find": find, "sed": sed, "gsed": sed, "dd": dd, "tar": tar, "gtar": tar, "bsdtar": tar, "git": git,
-	"set": option, "shopt": option,
+	"set": option, "shopt": option, "test": test, "[": test,
 	"awk": awk, "gawk": awk, "mawk": awk, "nawk": awk, "original-awk": awk,
 }
 
@@ -25,10 +25,6 @@ func Describe(name string, args []Word) Effects {
 		return e
 	}
 	r := lookup(name)
-	if r == nil {
-		e.unknownProgram(args)
-		return e
-	}
 	if name == "command" && len(args) > 0 && (args[0].Text == "-v" || args[0].Text == "-V") {
 		e.Neutral = true
 		return e
@@ -42,6 +38,10 @@ func Describe(name string, args []Word) Effects {
 			r, args = sub, append(append([]Word{}, args[:i]...), args[i+1:]...)
 			break
 		}
+	}
+	if r == nil {
+		e.unknownProgram(args)
+		return e
 	}
 	p := parser{e: &e, row: r, name: name}
 	p.run(args)
@@ -140,6 +140,7 @@ func (p *parser) split(args []Word) {
 			p.operands = append(p.operands, args[i+1:]...)
 			p.cut(before)
 			return
+		case a.Text == "-" && r.is("dash"):
 		case r.is("num") && len(a.Text) > 1 && a.Text[0] == '-' && digits(a.Text[1:]):
 		case len(a.Text) > 1 && a.Text[0] == '-':
 			n, ok := p.flag(args[i:])
@@ -305,7 +306,7 @@ func computed(s string) bool { return strings.ContainsAny(s, "$`*?[]{}()<>~") }
 
 // mayBeFlag reports whether the shell may make a flag of the word.
 func mayBeFlag(w Word) bool {
-	if w.Literal || w.Pipe || w.In != "" {
+	if w.Literal || w.Pipe || w.Number || w.In != "" {
 		return false
 	}
 	return !w.Glob || w.Text == "" || strings.IndexByte("*?[@!+", w.Text[0]) >= 0

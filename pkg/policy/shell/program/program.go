@@ -19,7 +19,9 @@ type Word struct {
 	Text    string // the word with its quotes removed
 	Literal bool   // the program gets exactly Text (a leading ~/ is the home)
 	Glob    bool   // unquoted *, ? or [: file names may take its place
+	Tree    bool   // it is a folder as a whole, if it is a folder
 	Split   bool   // it may become several words, or none
+	Number  bool   // it comes to a number
 	In      string // the folder below which what it stands for lies, "" if nothing is known
 	Pipe    bool   // <(…) or >(…): no file, but what a command prints or reads
 }
@@ -27,8 +29,8 @@ type Word struct {
 // File is a file that a command reads or writes.
 type File struct {
 	Write bool
-	Both  bool     // it is read as well as written
-	Path  Word     // with Glob in a literal one: the folder as a whole
+	Both  bool // it is read as well as written
+	Path  Word
 	Names []string // of what is written in it, where the path is a folder
 }
 
@@ -182,8 +184,11 @@ func parse(line string) *row {
 
 // Steers reports whether a variable can change what programs run.
 func Steers(name string) bool {
-	if in(steeringNames, name) {
+	switch {
+	case in(steeringNames, name):
 		return true
+	case in(harmlessNames, name):
+		return false
 	}
 	for p := range strings.SplitSeq(steeringPrefixes, " ") {
 		if strings.HasPrefix(name, p) {
@@ -204,6 +209,8 @@ const (
 	steeringNames = "PATH IFS ENV SHELL HOME CDPATH GLOBIGNORE VISUAL EDITOR BROWSER PAGER LESSOPEN LESSCLOSE PS0 PS1 PS2 PS3 PS4 SHELLOPTS " +
 		"BASHOPTS POSIXLY_CORRECT FPATH ZDOTDIR CC CXX LD AR CLASSPATH TMPDIR TERMINFO FCEDIT HISTFILE INPUTRC TAR TAPE LOCPATH NLSPATH " +
 		"HOSTALIASES RES_OPTIONS TZDIR SUDO_PROMPT XAUTHORITY DISPLAY OPTIND"
+	harmlessNames = "NODE_ENV GOOS GOARCH GOARM GOMAXPROCS CGO_ENABLED RUST_BACKTRACE RUST_LOG PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE " +
+		"PYTHONIOENCODING PYTHONHASHSEED CARGO_TERM_COLOR MANWIDTH GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS AWS_REGION AWS_DEFAULT_REGION NPM_TOKEN"
 	steeringPrefixes = "LD_ DYLD_ BASH_ GIT_ SSH_ PYTHON PERL RUBY NODE_ NPM_ npm_ JAVA _JAVA JDK_ CARGO RUST GO CGO_ XDG_ LUA_ PHP DOTNET_ " +
 		"MAKE DOCKER_ KUBE AWS_ GLIBC_ GCONV MALLOC_ OPENSSL_ SSL_ CURL_ WGET MAN LESS GREP_ TAR_ RSYNC_ PROMPT KX_ GEM_ BUNDLE_ PIP_ UV_ " +
 		"YARN_ PNPM_ DENO_ BUN_ MAVEN_ GRADLE_ PG MYSQL_ ANSIBLE_ TF_ HELM_ CMAKE_ R_ JULIA_ ERL_ ELIXIR_ VIM GDB AWKPATH AWKLIBPATH ZSH_ " +

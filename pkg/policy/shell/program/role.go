@@ -72,14 +72,14 @@ func (p *parser) hasFiles() bool {
 // destination adds what is written where sources are put in a file or folder.
 func (p *parser) destination(w Word, sources []Word) {
 	f := File{Write: true, Path: w}
-	f.Path.Glob = f.Path.Glob || p.does["tree"]
+	f.Path.Tree = p.does["tree"]
 	folder := strings.HasSuffix(w.Text, "/") || w.Text == "." || w.Text == ".." || len(sources) > 1
 	var names []string
 	for _, s := range sources {
 		if name := path.Base(s.Text); s.Literal && name != "." && name != ".." && name != "/" {
 			names = append(names, name)
 		} else {
-			f.Path.Glob = f.Path.Glob || w.Literal // what comes there can't be told
+			f.Path.Tree = true // what comes there can't be told
 		}
 	}
 	if p.name == "ln" {
@@ -111,7 +111,7 @@ func trimSlash(s string) string {
 
 // tree is a folder as a whole.
 func tree(w Word) Word {
-	w.Glob = true
+	w.Tree = true
 	return w
 }
 
@@ -126,10 +126,7 @@ func (p *parser) role(role byte, w Word) {
 	case 'r':
 		e.readOr(w)
 	case 't':
-		if w.Literal && !input(w.Text) {
-			w = tree(w)
-		}
-		e.readOr(w)
+		e.readOr(tree(w))
 	case 'w':
 		e.writeOr(w)
 	case 'W':
@@ -218,7 +215,7 @@ func (p *parser) remote(role byte, w Word) {
 	case role == 'H':
 		p.destination(w, p.operands[:max(0, len(p.operands)-1)])
 		if p.name == "rsync" {
-			p.e.Files[len(p.e.Files)-1].Path.Glob = true
+			p.e.Files[len(p.e.Files)-1].Path.Tree = true
 		}
 	case role == 'k':
 		p.role('t', w)

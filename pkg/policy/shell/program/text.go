@@ -82,7 +82,7 @@ func sed(e *Effects, _ string, args []Word) {
 			if strings.Contains(backup, "*") {
 				name = "." // the name may be anywhere in it
 			}
-			e.write(Word{Text: name, Literal: w.Literal, Glob: name == "."})
+			e.write(Word{Text: name, Literal: w.Literal, Tree: name == "."})
 		}
 	}
 }
