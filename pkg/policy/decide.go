@@ -159,7 +159,7 @@ func (r *rule) matches(p *point.Point, env *Env, narrow bool) pattern.Match {
 			return pattern.No // x=$y runs nothing
 		}
 		if r.Decision == wire.Allow {
-			if !r.command.Allows(words) && !(p.Leaf.Plain != nil && r.command.Allows(p.Leaf.Plain)) {
+			if !r.command.Allows(p.Leaf.Words) && !(p.Leaf.Plain != nil && r.command.Allows(p.Leaf.Plain)) {
 				return pattern.No
 			}
 		} else if worse(max(r.command.Meets(words), r.command.Meets(p.Leaf.Plain))) {

@@ -404,7 +404,7 @@ func (w *walker) redirects(list []*syntax.Redirect, s scope) (files []File, fed 
 			unknown = "a redirect that kx does not know"
 			continue
 		}
-		if target.Literal && inert(target.Text) || target.Pipe {
+		if target.Literal && program.Inert(target.Text) || target.Pipe {
 			continue
 		}
 		if t := path.Clean(target.Text); strings.HasPrefix(t, "/dev/tcp/") || strings.HasPrefix(t, "/dev/udp/") {
@@ -445,15 +445,6 @@ func heredoc(r *syntax.Redirect) Word {
 		out.Text = strings.ReplaceAll("\n"+out.Text, "\n\t", "\n")[1:]
 	}
 	return out
-}
-
-// inert reports whether opening the file changes and tells nothing.
-func inert(name string) bool {
-	switch name {
-	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero":
-		return true
-	}
-	return false
 }
 
 // add appends a leaf that stands in scope s, and returns its place.

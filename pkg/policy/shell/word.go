@@ -20,6 +20,7 @@ func wordOf(w *syntax.Word) Word {
 		case *syntax.Lit:
 			unquoted(&out, &b, part.Value, i == 0)
 		case *syntax.SglQuoted:
+			out.Literal = out.Literal && !part.Dollar
 			if part.Dollar && strings.Contains(part.Value, `\`) {
 				out.Literal = false
 				unescapeDollar(&b, part.Value)
@@ -27,6 +28,7 @@ func wordOf(w *syntax.Word) Word {
 			}
 			b.WriteString(part.Value)
 		case *syntax.DblQuoted:
+			out.Literal = out.Literal && !part.Dollar // a translation takes its place
 			for _, p := range part.Parts {
 				if lit, ok := p.(*syntax.Lit); ok {
 					b.WriteString(unescapeDouble(lit.Value))

@@ -176,9 +176,9 @@ func dd(e *Effects, _ string, args []Word) {
 		case !a.Literal && computed(name):
 			e.Unknown = "an argument of dd is computed"
 		case name == "of":
-			e.write(w)
+			e.writeOr(w)
 		case name == "if":
-			e.read(w)
+			e.readOr(w)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func tar(e *Effects, _ string, args []Word) {
 				e.Unknown = "which files it packs stands in a file"
 			}
 		case 'I', 'F':
-			e.Opaque = InlineCode
+			e.Unknown = flagRuns
 		case 'g':
 			e.Files = append(e.Files, File{Write: true, Both: true, Path: w})
 		}
@@ -226,9 +226,10 @@ func tar(e *Effects, _ string, args []Word) {
 			w := Word{Text: value, Literal: a.Literal}
 			for flag := range strings.SplitSeq(codes, " ") {
 				if len(name) > 3 && strings.HasPrefix(flag, name) {
-					e.Opaque = InlineCode
+					e.Unknown = flagRuns
 				}
 			}
+			was := mode
 			for flag, letter := range map[string]byte{"--create": 'c', "--append": 'r', "--update": 'u', "--extract": 'x', "--get": 'x', "--list": 't', "--diff": 'd', "--compare": 'd', "--concatenate": 'A', "--catenate": 'A', "--delete": 'D'} {
 				if len(name) > 3 && strings.HasPrefix(flag, name) && mode == 0 {
 					mode = letter
@@ -238,7 +239,7 @@ func tar(e *Effects, _ string, args []Word) {
 				e.Unknown = "it removes what it packs"
 			}
 			for flag, letter := range long {
-				if len(name) < 4 || !strings.HasPrefix(flag, name) || name == "--file" && flag != name || name == "--files" {
+				if mode != was || len(name) < 4 || !strings.HasPrefix(flag, name) || name == "--file" && flag != name || name == "--files" {
 					continue
 				}
 				if !attached && i+1 < len(args) {
@@ -371,6 +372,7 @@ func git(e *Effects, _ string, args []Word) {
 	if e.Dir != nil {
 		e.Files = append(e.Files, File{Path: *e.Dir})
 	}
+	i = min(i, len(args))
 	if options {
 		e.Plain = append(plain, args[i:]...)
 	}
@@ -388,6 +390,7 @@ const (
 		"check-ignore check-attr check-mailmap check-ref-format stripspace whatchanged maintenance sparse-checkout submodule bisect ls-remote clone " +
 		"merge-tree merge-file rerere replace verify-commit verify-tag verify-pack interpret-trailers show-branch mailinfo mailsplit patch-id request-pull " +
 		"lfs column unpack-objects index-pack pack-objects multi-pack-index commit-graph fast-export fast-import show-index get-tar-commit-id cat-blob"
+	gitTexts  = "--grep --author --committer --format --pretty --since --until --after --before --message --date --trailer"
 	gitValues = "-o -n -m -F -C -c -S -G -L -U -l --format --pretty --since --until --author --grep --max-count -t -b -B -s -X --strategy --message --file"
 )
 
@@ -427,7 +430,7 @@ func gitCommand(e *Effects, sub Word, args []Word) {
 				p.role('s', next())
 				continue
 			}
-			e.Opaque = InlineCode
+			e.Unknown = flagRuns
 		case name == "--output" || long && strings.HasPrefix("--output", name) || name == "--output-directory" || long && strings.HasPrefix("--output-directory", name) && name != "--output":
 			e.writeOr(tree(next()))
 		case name == "-o" && in("archive format-patch", sub.Text):
@@ -437,11 +440,11 @@ func gitCommand(e *Effects, sub Word, args []Word) {
 		case name == "-x" && sub.Text == "rebase":
 			p.role('s', next())
 		case strings.HasPrefix(a.Text, "-O") && sub.Text == "grep", (a.Text == "-c" || a.Text == "-u") && in("clone ls-remote fetch pull", sub.Text), a.Text == "-x" && sub.Text == "difftool":
-			e.Opaque = InlineCode
+			e.Unknown = flagRuns
 		case in("-F --file --pathspec-from-file -t --no-index", name) && in("commit tag notes add reset merge diff config", sub.Text) && name != "-t" && name != "--no-index":
 			e.readOr(next())
 		case strings.HasPrefix(a.Text, "-"):
-			if attached {
+			if attached && !in(gitTexts, name) {
 				e.Operands = append(e.Operands, w)
 			} else if in(gitValues, a.Text) && i+1 < len(args) && in("commit tag stash notes merge", sub.Text) && (name == "-m" || name == "--message") {
 				i++

@@ -95,16 +95,18 @@ func (p *parser) run(args []Word) {
 		p.lost()
 	}
 	switch {
-	case p.does["code"]:
+	case p.does["code"] && (r.is("bare") || r.is("code")):
 		e.Opaque = InlineCode
+	case p.does["code"]:
+		e.Unknown = flagRuns
 	case p.does["far"]:
 		e.Opaque = FarAway
 	}
 	if r.is("bare") && e.Opaque == "" && !p.does["ran"] && !versionOnly(args) && (len(p.operands) == 0 || input(p.operands[0].Text)) {
 		e.Opaque = StdinCode
 	}
-	if (r.is("here") || p.does["here"]) && !p.does["quiet"] {
-		e.Files = append(e.Files, File{Write: true, Path: Word{Text: ".", Literal: true, Glob: true}})
+	if (r.is("here") || p.does["here"]) && !p.does["quiet"] && !versionOnly(args) {
+		e.Files = append(e.Files, File{Write: true, Path: Word{Text: ".", Literal: true, Tree: true}})
 	}
 	if len(r.front)+len(r.back) == 0 && r.star == 'u' && len(e.URLs) == 0 && !versionOnly(args) {
 		e.Unknown = "which address it reaches can't be told"

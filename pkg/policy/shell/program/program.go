@@ -65,6 +65,7 @@ const (
 	FarAway    = "it runs commands elsewhere"
 	thisShell  = "it runs a file in this shell"
 	renames    = "it changes what a name runs"
+	flagRuns   = "one of its flags runs code"
 	lostFlag   = "which command it runs can't be told"
 	mayBe      = "an argument is computed, and may be a flag that runs or writes something"
 )
@@ -96,6 +97,11 @@ func (r *row) is(mark string) bool {
 		}
 	}
 	return false
+}
+
+// Inert reports whether opening the file changes and tells nothing.
+func Inert(name string) bool {
+	return in("/dev/null /dev/stdin /dev/stdout /dev/stderr /dev/zero", name)
 }
 
 var (

@@ -13,7 +13,7 @@ func (p *parser) give() {
 	if p.runs() {
 		front = front[:len(front)-1]
 	}
-	if does["skip"] && len(front) > 0 && front[0] == '-' {
+	if does["skip"] && len(front) > 0 && (front[0] == '-' || front[0] == 'f') {
 		front = front[1:]
 	}
 	for i, w := range operands {
@@ -33,7 +33,7 @@ func (p *parser) give() {
 		switch {
 		case role == 0 && len(front) > 0:
 			role = '?'
-		case role == 'r' && does["inplace"], role == 't' && does["inplace"]:
+		case does["inplace"] && (role == 'r' || role == 't' || role == '?'):
 			role = 'b'
 		case role == 'b' && does["quiet"], role == 'w' && does["quiet"] && r.is("here"):
 			role = 'r'
@@ -141,6 +141,9 @@ func (p *parser) role(role byte, w Word) {
 		p.destination(w, nil)
 	case 'D':
 		e.Dir = &w
+	case 'N':
+		_, host := cutLast(w.Text, "@")
+		e.URLs = append(e.URLs, Word{Text: "ssh://" + host + "/", Literal: w.Literal})
 	case 'u':
 		p.url(w)
 	case '?':
@@ -168,13 +171,13 @@ func (p *parser) role(role byte, w Word) {
 
 // readOr reads a file, if the word is no sign for the input of the program.
 func (e *Effects) readOr(w Word) {
-	if !input(w.Text) && !w.Pipe {
+	if !input(w.Text) && !w.Pipe && !(w.Literal && Inert(w.Text)) {
 		e.read(w)
 	}
 }
 
 func (e *Effects) writeOr(w Word) {
-	if (w.Text != "-" || !w.Literal) && !w.Pipe {
+	if !(w.Literal && (w.Text == "-" || Inert(w.Text))) && !w.Pipe {
 		e.write(w)
 	}
 }

@@ -36,14 +36,14 @@ func sed(e *Effects, _ string, args []Word) {
 			script = true
 		case strings.HasPrefix(a.Text, "--") && len(name) > 3 && strings.HasPrefix("--file", name):
 			e.readOr(next(value))
-			e.Opaque, script = InlineCode, true
+			e.Unknown, script = flagRuns, true
 		case strings.HasPrefix(a.Text, "--") && len(name) > 3 && strings.HasPrefix("--in-place", name):
 			inPlace, backup = true, value
 		case strings.HasPrefix(a.Text, "--") && len(name) > 3 && strings.HasPrefix("--line-length", name):
 			next(value)
 		case in("--quiet --silent --regexp-extended --separate --null-data --posix --debug --unbuffered --follow-symlinks --zero-terminated --version --help --sandbox --binary", a.Text):
 		case strings.HasPrefix(a.Text, "--"):
-			e.Opaque = InlineCode
+			e.Unknown = lostFlag
 		case len(a.Text) > 1 && a.Text[0] == '-':
 			for j := 1; j < len(a.Text); j++ {
 				switch rest := a.Text[j+1:]; a.Text[j] {
@@ -53,14 +53,14 @@ func sed(e *Effects, _ string, args []Word) {
 					script, j = true, len(a.Text)
 				case 'f':
 					e.readOr(next(rest))
-					e.Opaque, script, j = InlineCode, true, len(a.Text)
+					e.Unknown, script, j = flagRuns, true, len(a.Text)
 				case 'i':
 					inPlace, backup, j = true, rest, len(a.Text)
 				case 'l':
 					next(rest)
 					j = len(a.Text)
 				default:
-					e.Opaque = InlineCode
+					e.Unknown = lostFlag
 				}
 			}
 		default:
@@ -88,13 +88,12 @@ func sed(e *Effects, _ string, args []Word) {
 }
 
 func (e *Effects) sedScript(w Word) {
-	if !w.Literal && !w.Glob && strings.ContainsAny(w.Text, "$`") {
-		e.Opaque = InlineCode
-		return
-	}
 	s := sedReader{text: w.Text, e: e}
-	if !s.script() {
-		e.Opaque = InlineCode
+	switch {
+	case !w.Literal && !w.Glob && strings.ContainsAny(w.Text, "$`"):
+		e.Unknown = "the script of sed is computed"
+	case !s.script():
+		e.Unknown = "the script of sed can't be understood, or runs commands"
 	}
 }
 
@@ -320,7 +319,8 @@ func (e *Effects) quietAwk(text string) bool {
 		name, rest, closed := strings.Cut(name, `"`)
 		rest = strings.TrimLeft(rest, " \t")
 		if !ok || !closed || strings.Contains(name, `\`) || rest != "" && strings.IndexByte(";}\n", rest[0]) < 0 {
-			return false
+			e.write(Word{Text: "…"})
+			return true
 		}
 		if name != "/dev/stdout" && name != "/dev/stderr" {
 			e.write(Word{Text: name, Literal: true})
