@@ -555,10 +555,13 @@ func unary(s string) bool {
 
 // option is set and shopt, some of whose options change what other words mean.
 func option(e *Effects, _ string, args []Word) {
-	e.Operands = args
-	for _, a := range args {
+	for i, a := range args {
+		if !strings.HasPrefix(a.Text, "-") {
+			e.Operands = append(e.Operands, a)
+		}
 		switch {
 		case a.Text == "--" && a.Literal:
+			e.Operands = args[i+1:]
 			return
 		case !a.Literal && mayBeFlag(a), in("expand_aliases globstar nocaseglob nocasematch posix lastpipe autocd cdable_vars cdspell extdebug xpg_echo", a.Text):
 			e.Unknown = "an option of the shell changes what other words mean"

@@ -105,7 +105,7 @@ func (p *parser) run(args []Word) {
 	if r.is("bare") && e.Opaque == "" && !p.does["ran"] && !versionOnly(args) && (len(p.operands) == 0 || input(p.operands[0].Text)) {
 		e.Opaque = StdinCode
 	}
-	if (r.is("here") || p.does["here"]) && !p.does["quiet"] && !versionOnly(args) {
+	if (r.is("here") || p.does["here"]) && !p.does["quiet"] && !p.does["away"] && !versionOnly(args) {
 		e.Files = append(e.Files, File{Write: true, Path: Word{Text: ".", Literal: true, Tree: true}})
 	}
 	if len(r.front)+len(r.back) == 0 && r.star == 'u' && len(e.URLs) == 0 && !versionOnly(args) {

@@ -46,6 +46,9 @@ func (p *parser) give() {
 			continue
 		}
 		p.role(role, w)
+		if role == 'b' && r.is("packs") && !does["quiet"] {
+			p.packed(w)
+		}
 	}
 	for _, w := range p.dests {
 		p.destination(Word{Text: w.Text + "/", Literal: w.Literal, Glob: w.Glob}, operands)
@@ -61,6 +64,23 @@ func (p *parser) give() {
 	}
 	if p.runs() {
 		p.commands()
+	}
+}
+
+// packed adds the file that a packer makes of another.
+func (p *parser) packed(w Word) {
+	if input(w.Text) {
+		return
+	}
+	for _, ending := range []string{".gz", ".bz2", ".xz", ".zst", ".lzma", ".Z", ".lz4", ".lzo", ".br", ".tgz"} {
+		if name, ok := strings.CutSuffix(w.Text, ending); ok {
+			p.e.write(Word{Text: name, Literal: w.Literal})
+			return
+		}
+	}
+	endings := map[string]string{"gzip": ".gz", "pigz": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst", "lzma": ".lzma", "compress": ".Z", "lz4": ".lz4", "lzop": ".lzo", "brotli": ".br"}
+	if ending := endings[p.name]; ending != "" {
+		p.e.write(Word{Text: w.Text + ending, Literal: w.Literal})
 	}
 }
 
@@ -128,12 +148,23 @@ func (p *parser) role(role byte, w Word) {
 	case 't':
 		e.readOr(tree(w))
 	case 'w':
+		if p.name == "flock" && digits(w.Text) {
+			return // an open file
+		}
 		e.writeOr(w)
 	case 'W':
 		e.write(tree(w))
 	case 'b':
 		if !input(w.Text) {
 			e.Files = append(e.Files, File{Write: true, Both: true, Path: w})
+		}
+	case 'P':
+		p.does["away"] = true
+		if dir := path.Dir(w.Text); p.does["quiet"] {
+			e.readOr(w)
+		} else {
+			e.write(tree(Word{Text: dir, Literal: w.Literal}))
+			e.Files = append(e.Files, File{Write: true, Both: p.name == "ssh-keygen", Path: w})
 		}
 	case 'B':
 		e.Files = append(e.Files, File{Write: true, Both: true, Path: tree(w)})
