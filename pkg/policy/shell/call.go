@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/kxtools/kx/pkg/policy/shell/effect"
 	"github.com/kxtools/kx/pkg/policy/shell/program"
 )
 
@@ -104,7 +105,7 @@ func (s *scope) inDir(dir *Word, from []string, leaf *Leaf) {
 }
 
 // runs walks what a command runs, and returns the folders behind it.
-func (w *walker) runs(at int, name string, e *program.Effects, s scope) []string {
+func (w *walker) runs(at int, name string, e *effect.Effects, s scope) []string {
 	after := s.dirs
 	in := s.through(name)
 	for _, r := range e.Runs {
@@ -117,14 +118,14 @@ func (w *walker) runs(at int, name string, e *program.Effects, s scope) []string
 		case r.Input:
 			w.leaves[at].stdin = true
 			if s.input == nil || !w.code(s.input.text, r.Posix, to) || !s.input.sure {
-				w.opaque(at, program.StdinCode)
+				w.opaque(at, effect.StdinCode)
 			}
 		case r.Code != nil:
 			if name == "eval" || name == "trap" {
 				to.dirs = w.loop(to).dirs
 			}
 			if !w.code(*r.Code, r.Posix, to) {
-				w.opaque(at, program.InlineCode)
+				w.opaque(at, effect.InlineCode)
 			}
 		default:
 			dirs := w.simple(r.Argv, nil, "", to)
@@ -142,7 +143,7 @@ func (w *walker) runs(at int, name string, e *program.Effects, s scope) []string
 		}
 	case "source", ".":
 		// It moves this shell, and may get its code from the input.
-		if len(w.leaves[at].Words) > 1 && w.leaves[at].Opaque == program.StdinCode && s.input != nil {
+		if len(w.leaves[at].Words) > 1 && w.leaves[at].Opaque == effect.StdinCode && s.input != nil {
 			w.code(s.input.text, false, in)
 		}
 		return w.loop(s).dirs
@@ -308,7 +309,7 @@ func assignWords(list []*syntax.Assign) []Word {
 // dangerousAssigns returns why an assignment may change what commands do.
 func dangerousAssigns(list []*syntax.Assign) string {
 	for _, a := range list {
-		if a.Name != nil && program.Steers(a.Name.Value) {
+		if a.Name != nil && effect.Steers(a.Name.Value) {
 			return "it sets " + a.Name.Value + ", which can change what a command runs"
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/kxtools/kx/pkg/policy/shell/effect"
 	"github.com/kxtools/kx/pkg/policy/shell/program"
 )
 
@@ -51,7 +52,7 @@ func (l *Leaf) Interprets() bool { return program.Reads(l.Program()) }
 
 // RunsInput reports whether the leaf runs code that comes from its input.
 func (l *Leaf) RunsInput() bool {
-	if l.stdin || l.Opaque == program.StdinCode {
+	if l.stdin || l.Opaque == effect.StdinCode {
 		return true
 	}
 	for _, w := range l.Words {

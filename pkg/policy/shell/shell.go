@@ -17,7 +17,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/kxtools/kx/pkg/policy/shell/program"
+	"github.com/kxtools/kx/pkg/policy/shell/effect"
 )
 
 // MaxLength is the longest command that is analysed, in bytes. Longer ones are
@@ -25,10 +25,10 @@ import (
 const MaxLength = 10_000
 
 // Word is one word of a command.
-type Word = program.Word
+type Word = effect.Word
 
 // File is a file that a leaf reads or writes.
-type File = program.File
+type File = effect.File
 
 // Kind says how much a leaf matters to policy.
 type Kind int

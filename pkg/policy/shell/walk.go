@@ -6,7 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/kxtools/kx/pkg/policy/shell/program"
+	"github.com/kxtools/kx/pkg/policy/shell/effect"
 )
 
 // walker collects the leaves of a script.
@@ -157,7 +157,7 @@ func (w *walker) command(cmd syntax.Command, s scope) []string {
 			for _, item := range loop.Items {
 				w.values = append(w.values, Value{loop.Name.Value, wordOf(item)})
 			}
-			if program.Steers(loop.Name.Value) {
+			if effect.Steers(loop.Name.Value) {
 				w.add(Leaf{Unknown: "it sets " + loop.Name.Value + ", which can change what a command runs"}, s)
 			}
 		case *syntax.CStyleLoop:
@@ -291,7 +291,7 @@ func (w *walker) param(p *syntax.ParamExp, s scope) {
 		w.add(Leaf{Unknown: "an indirect expansion: ${!…}"}, s)
 	case p.Exp != nil && p.Exp.Op == syntax.OtherParamOps:
 		w.add(Leaf{Unknown: "an expansion that may run code: ${…@…}"}, s)
-	case p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) && p.Param != nil && program.Steers(p.Param.Value):
+	case p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) && p.Param != nil && effect.Steers(p.Param.Value):
 		w.add(Leaf{Unknown: "it sets " + p.Param.Value + ", which can change what a command runs"}, s)
 	case p.Slice != nil:
 		w.arithm(s, p.Slice.Offset, p.Slice.Length)
@@ -404,7 +404,7 @@ func (w *walker) redirects(list []*syntax.Redirect, s scope) (files []File, fed 
 			unknown = "a redirect that kx does not know"
 			continue
 		}
-		if target.Literal && program.Inert(target.Text) || target.Pipe {
+		if target.Literal && effect.Inert(target.Text) || target.Pipe {
 			continue
 		}
 		if t := path.Clean(target.Text); strings.HasPrefix(t, "/dev/tcp/") || strings.HasPrefix(t, "/dev/udp/") {

@@ -1,27 +1,17 @@
 package program
 
 import (
-	"path"
 	"strings"
-)
 
-// special are the programs with a language of their own.
-var special = map[string]func(*Effects, string, []Word){
-	"find": find, "sed": sed, "gsed": sed, "dd": dd, "tar": tar, "gtar": tar, "bsdtar": tar, "git": git,
-	"set": option, "shopt": option, "test": test, "[": test,
-	"awk": awk, "gawk": awk, "mawk": awk, "nawk": awk, "original-awk": awk,
-}
+	"github.com/kxtools/kx/pkg/policy/shell/effect"
+	"github.com/kxtools/kx/pkg/policy/shell/language"
+)
 
 // Describe says what a command does whose first word is literal. The name is that
 // word without its folder.
-func Describe(name string, args []Word) Effects {
-	var e Effects
-	if fn := special[name]; fn != nil {
-		fn(&e, name, args)
-		return e
-	}
-	if IsShell(name) {
-		shell(&e, name, args)
+func Describe(name string, args []effect.Word) effect.Effects {
+	var e effect.Effects
+	if language.Describe(&e, name, args) {
 		return e
 	}
 	r := lookup(name)
@@ -35,12 +25,12 @@ func Describe(name string, args []Word) Effects {
 			break
 		}
 		if sub := lookup(name + " " + a.Text); sub != nil && !strings.HasPrefix(a.Text, "-") {
-			r, args = sub, append(append([]Word{}, args[:i]...), args[i+1:]...)
+			r, args = sub, append(append([]effect.Word{}, args[:i]...), args[i+1:]...)
 			break
 		}
 	}
 	if r == nil {
-		e.unknownProgram(args)
+		unknown(&e, args)
 		return e
 	}
 	p := parser{e: &e, row: r, name: name}
@@ -48,17 +38,17 @@ func Describe(name string, args []Word) Effects {
 	return e
 }
 
-// unknownProgram looks at arguments of which nothing is known but that they may
+// unknown looks at arguments of which nothing is known but that they may
 // be paths.
-func (e *Effects) unknownProgram(args []Word) {
+func unknown(e *effect.Effects, args []effect.Word) {
 	for _, a := range args {
 		if _, value, ok := strings.Cut(a.Text, "="); ok {
-			e.Operands = append(e.Operands, Word{Text: value, Literal: a.Literal, Glob: a.Glob, Split: a.Split})
+			e.Operands = append(e.Operands, effect.Word{Text: value, Literal: a.Literal, Glob: a.Glob, Split: a.Split})
 		}
 		switch {
 		case strings.HasPrefix(a.Text, "--"):
 		case strings.HasPrefix(a.Text, "-") && len(a.Text) > 2:
-			e.Operands = append(e.Operands, Word{Text: a.Text[2:], Literal: a.Literal})
+			e.Operands = append(e.Operands, effect.Word{Text: a.Text[2:], Literal: a.Literal})
 		default:
 			e.Operands = append(e.Operands, a)
 		}
@@ -67,27 +57,27 @@ func (e *Effects) unknownProgram(args []Word) {
 
 // parser sorts the arguments of a program by its row.
 type parser struct {
-	e        *Effects
+	e        *effect.Effects
 	row      *row
 	name     string
 	does     map[string]bool // what flags do beside
-	operands []Word
-	rest     []Word // the command behind the operands, where the row has one
-	dests    []Word // folders that flags name as the destination
-	replace  string // what xargs replaces
+	operands []effect.Word
+	rest     []effect.Word // the command behind the operands, where the row has one
+	dests    []effect.Word // folders that flags name as the destination
+	replace  string        // what xargs replaces
 }
 
-func (p *parser) run(args []Word) {
+func (p *parser) run(args []effect.Word) {
 	r, e := p.row, p.e
 	p.does = map[string]bool{}
 	e.Neutral, e.Through = r.is("neutral"), r.is("through")
-	for mark, why := range map[string]string{"code": InlineCode, "stdin": StdinCode, "far": FarAway, "file": thisShell, "names": renames} {
+	for mark, why := range map[string]string{"code": effect.InlineCode, "stdin": effect.StdinCode, "far": effect.FarAway, "file": effect.ThisShell, "names": effect.Renames} {
 		if r.is(mark) {
 			e.Opaque = why
 		}
 	}
 	if r.is("lost") {
-		e.Opaque = lostFlag
+		e.Opaque = effect.LostFlag
 	}
 	p.split(args)
 	p.give()
@@ -96,31 +86,31 @@ func (p *parser) run(args []Word) {
 	}
 	switch {
 	case p.does["code"] && (r.is("bare") || r.is("code")):
-		e.Opaque = InlineCode
+		e.Opaque = effect.InlineCode
 	case p.does["code"]:
-		e.Unknown = flagRuns
+		e.Unknown = effect.FlagRuns
 	case p.does["far"]:
-		e.Opaque = FarAway
+		e.Opaque = effect.FarAway
 	}
-	if r.is("bare") && e.Opaque == "" && !p.does["ran"] && !versionOnly(args) && (len(p.operands) == 0 || input(p.operands[0].Text)) {
-		e.Opaque = StdinCode
+	if r.is("bare") && e.Opaque == "" && !p.does["ran"] && !effect.VersionOnly(args) && (len(p.operands) == 0 || effect.Input(p.operands[0].Text)) {
+		e.Opaque = effect.StdinCode
 	}
-	if (r.is("here") || p.does["here"]) && !p.does["quiet"] && !p.does["away"] && !versionOnly(args) {
-		e.Files = append(e.Files, File{Write: true, Path: Word{Text: ".", Literal: true, Tree: true}})
+	if (r.is("here") || p.does["here"]) && !p.does["quiet"] && !p.does["away"] && !effect.VersionOnly(args) {
+		e.Files = append(e.Files, effect.File{Write: true, Path: effect.Word{Text: ".", Literal: true, Tree: true}})
 	}
-	if len(r.front)+len(r.back) == 0 && r.star == 'u' && len(e.URLs) == 0 && !versionOnly(args) {
+	if len(r.front)+len(r.back) == 0 && r.star == 'u' && len(e.URLs) == 0 && !effect.VersionOnly(args) {
 		e.Unknown = "which address it reaches can't be told"
 	}
 }
 
 func (p *parser) lost() {
 	if p.e.Through || !p.runs() {
-		p.e.Unknown = lostFlag
+		p.e.Unknown = effect.LostFlag
 		if !p.runs() {
 			p.e.Unknown = "what one of its flags does can't be told"
 		}
 	} else if p.e.Opaque == "" {
-		p.e.Opaque = lostFlag
+		p.e.Opaque = effect.LostFlag
 	}
 }
 
@@ -131,7 +121,7 @@ func (p *parser) runs() bool {
 }
 
 // split sorts arguments into flags, whose values it looks at, and operands.
-func (p *parser) split(args []Word) {
+func (p *parser) split(args []effect.Word) {
 	r := p.row
 	first, closed, assigns := r.is("first"), r.is("closed"), r.is("assigns")
 	before := len(r.front) - 1 // operands in front of a command
@@ -143,7 +133,7 @@ func (p *parser) split(args []Word) {
 			p.cut(before)
 			return
 		case a.Text == "-" && r.is("dash"):
-		case r.is("num") && len(a.Text) > 1 && a.Text[0] == '-' && digits(a.Text[1:]):
+		case r.is("num") && len(a.Text) > 1 && a.Text[0] == '-' && effect.Digits(a.Text[1:]):
 		case len(a.Text) > 1 && a.Text[0] == '-':
 			n, ok := p.flag(args[i:])
 			if !ok && (closed || r.danger && !a.Literal) {
@@ -155,15 +145,15 @@ func (p *parser) split(args []Word) {
 			i += n - 1
 		default:
 			if name, _, ok := strings.Cut(a.Text, "="); ok && assigns && len(p.operands) == 0 {
-				if Steers(name) {
+				if effect.Steers(name) {
 					p.e.Unknown = "it sets " + name + ", which can change what a command runs"
 				}
 				continue
 			}
 			// Where a glob is a file, its names are looked at when they are known.
 			named := a.Glob && p.hasFiles() && !strings.ContainsAny(a.Text, "$`{")
-			if r.danger && mayBeFlag(a) && !named && (!p.runs() || len(p.operands) < before) {
-				p.e.Unknown = mayBe
+			if r.danger && effect.MayBeFlag(a) && !named && (!p.runs() || len(p.operands) < before) {
+				p.e.Unknown = effect.MayBe
 			}
 			if first {
 				if p.runs() && len(p.operands) < before {
@@ -189,11 +179,11 @@ func (p *parser) cut(before int) {
 
 // flag looks at the flag in front of args, and returns how many words it takes
 // and whether it is known.
-func (p *parser) flag(args []Word) (int, bool) {
+func (p *parser) flag(args []effect.Word) (int, bool) {
 	text := args[0].Text
 	if strings.HasPrefix(text, "--") || p.row.is("long") {
 		name, value, attached := strings.Cut(text, "=")
-		if !args[0].Literal && (!attached || computed(name)) {
+		if !args[0].Literal && (!attached || effect.Computed(name)) {
 			return 1, false
 		}
 		n, found := 1, false
@@ -203,10 +193,10 @@ func (p *parser) flag(args []Word) (int, bool) {
 				continue
 			}
 			found = true
-			n = max(n, p.take(f, args, Word{Text: value, Literal: args[0].Literal}, attached))
+			n = max(n, p.take(f, args, effect.Word{Text: value, Literal: args[0].Literal}, attached))
 		}
 		if !found && attached {
-			p.e.Operands = append(p.e.Operands, Word{Text: value, Literal: args[0].Literal})
+			p.e.Operands = append(p.e.Operands, effect.Word{Text: value, Literal: args[0].Literal})
 		}
 		return n, found
 	}
@@ -215,12 +205,12 @@ func (p *parser) flag(args []Word) (int, bool) {
 	for i := 1; i < len(text); i++ {
 		f := p.short(text[i])
 		if f == nil {
-			if computed(text[i : i+1]) {
+			if effect.Computed(text[i : i+1]) {
 				return 1, false
 			}
 			known = false
 			if i == 1 && len(text) > 2 {
-				p.e.Operands = append(p.e.Operands, Word{Text: text[2:], Literal: args[0].Literal})
+				p.e.Operands = append(p.e.Operands, effect.Word{Text: text[2:], Literal: args[0].Literal})
 			}
 			continue
 		}
@@ -229,9 +219,9 @@ func (p *parser) flag(args []Word) (int, bool) {
 			continue
 		}
 		attached := i+1 < len(text)
-		n := p.take(f, args, Word{Text: strings.TrimPrefix(text[i+1:], "="), Literal: args[0].Literal}, attached)
+		n := p.take(f, args, effect.Word{Text: strings.TrimPrefix(text[i+1:], "="), Literal: args[0].Literal}, attached)
 		if attached && text[i+1] == '=' {
-			p.e.Operands = append(p.e.Operands, Word{Text: text[i+1:], Literal: args[0].Literal})
+			p.e.Operands = append(p.e.Operands, effect.Word{Text: text[i+1:], Literal: args[0].Literal})
 		}
 		return n, known
 	}
@@ -242,7 +232,7 @@ func (p *parser) flag(args []Word) (int, bool) {
 }
 
 // take looks at the value of a flag, and returns how many words it takes.
-func (p *parser) take(f *flag, args []Word, value Word, attached bool) int {
+func (p *parser) take(f *flag, args []effect.Word, value effect.Word, attached bool) int {
 	p.note(f)
 	switch {
 	case f.role == 0:
@@ -287,54 +277,18 @@ func (p *parser) note(f *flag) {
 }
 
 // value gives the value of a flag its role.
-func (p *parser) value(f *flag, w Word) {
+func (p *parser) value(f *flag, w effect.Word) {
 	switch f.role {
 	case 'd':
 		p.dests = append(p.dests, w)
 	case 'W':
-		p.e.write(tree(w))
+		p.e.Write(effect.Tree(w))
 	case 'D':
 		p.e.Dir = &w
 	default:
-		if p.name == "xargs" && in("-I -i -J --replace", f.name) {
+		if p.name == "xargs" && effect.In("-I -i -J --replace", f.name) {
 			p.replace = w.Text
 		}
 		p.role(f.role, w)
 	}
-}
-
-// computed reports whether a piece of a word may be made by the shell.
-func computed(s string) bool { return strings.ContainsAny(s, "$`*?[]{}()<>~") }
-
-// mayBeFlag reports whether the shell may make a flag of the word.
-func mayBeFlag(w Word) bool {
-	if w.Literal || w.Pipe || w.Number || w.In != "" {
-		return false
-	}
-	return !w.Glob || w.Text == "" || strings.IndexByte("*?[@!+", w.Text[0]) >= 0
-}
-
-// input reports whether a name stands for the input of the program.
-func input(name string) bool {
-	return name == "-" || name == "/dev/stdin" || name == "/dev/fd/0" || strings.HasPrefix(path.Clean(name), "/proc/self/fd/") || strings.HasPrefix(name, "/dev/fd/")
-}
-
-func versionOnly(args []Word) bool {
-	if len(args) != 1 {
-		return false
-	}
-	switch args[0].Text {
-	case "--version", "-V", "-v", "--help", "-h":
-		return args[0].Literal
-	}
-	return false
-}
-
-func digits(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
 }

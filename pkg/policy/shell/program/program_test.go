@@ -5,11 +5,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/kxtools/kx/pkg/policy/shell/effect"
+	"github.com/kxtools/kx/pkg/policy/shell/language"
 )
 
 // show writes effects as words: <read >written <>both, with * for a folder as a
 // whole; @address ?operand $run !why.
-func show(e Effects) string {
+func show(e effect.Effects) string {
 	var out []string
 	for _, f := range e.Files {
 		mark := "<"
@@ -35,7 +38,7 @@ func show(e Effects) string {
 		if r.Code != nil {
 			text = "${" + r.Code.Text + "}"
 		} else if r.Argv != nil {
-			text = "$(" + join(r.Argv).Text + ")"
+			text = "$(" + effect.Join(r.Argv).Text + ")"
 		}
 		out = append(out, text)
 	}
@@ -56,10 +59,10 @@ func sorted(list []string) []string {
 	return list
 }
 
-func words(text string) []Word {
-	var out []Word
+func words(text string) []effect.Word {
+	var out []effect.Word
 	for _, t := range strings.Fields(text) {
-		out = append(out, Word{Text: t, Literal: !strings.ContainsAny(t, "$*"), Glob: strings.Contains(t, "*"), Split: strings.ContainsAny(t, "$*")})
+		out = append(out, effect.Word{Text: t, Literal: !strings.ContainsAny(t, "$*"), Glob: strings.Contains(t, "*"), Split: strings.ContainsAny(t, "$*")})
 	}
 	return out
 }
@@ -88,7 +91,7 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	for _, name := range sorted(Names()) {
-		if !covered[lines()[name]] && special[name] == nil {
+		if !covered[lines()[name]] && !language.Has(name) {
 			t.Errorf("no line tests the row of %s", name)
 			covered[lines()[name]] = true
 		}
@@ -120,12 +123,12 @@ func TestTable(t *testing.T) {
 			}
 		}
 		for _, f := range r.flags {
-			if f.role != 0 && !strings.ContainsRune("-rwbtWdDunfcs?@hHkP", rune(f.role)) || !in("tree inplace skip quiet code far lost here away dirs", f.does) && f.does != "" {
+			if f.role != 0 && !strings.ContainsRune("-rwbtWdDunfcs?@hHkP", rune(f.role)) || !effect.In("tree inplace skip quiet code far lost here away dirs", f.does) && f.does != "" {
 				t.Errorf("%s: %+v", names, f)
 			}
 		}
 		for _, m := range r.marks {
-			if !in("closed first long through assigns dash more num bare tree here neutral none code stdin far file names lost net packs", m) {
+			if !effect.In("closed first long through assigns dash more num bare tree here neutral none code stdin far file names lost net packs", m) {
 				t.Errorf("%s: no mark %s", names, m)
 			}
 		}
@@ -139,9 +142,9 @@ func TestAnyWords(t *testing.T) {
 	names := append(Names(), "find", "nothing")
 	for range 200_000 {
 		name := names[random.IntN(len(names))]
-		args := make([]Word, 0, 6)
+		args := make([]effect.Word, 0, 6)
 		if program, sub, ok := strings.Cut(name, " "); ok {
-			name, args = program, append(args, Word{Text: sub, Literal: true})
+			name, args = program, append(args, effect.Word{Text: sub, Literal: true})
 		}
 		for range random.IntN(6) {
 			args = append(args, pool[random.IntN(len(pool))])

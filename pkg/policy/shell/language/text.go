@@ -1,66 +1,70 @@
-package program
+package language
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kxtools/kx/pkg/policy/shell/effect"
+)
 
 // sed reads its script: what is printed and replaced is of no interest, what is
 // read, written and run is.
-func sed(e *Effects, _ string, args []Word) {
+func sed(e *effect.Effects, _ string, args []effect.Word) {
 	inPlace, script, backup := false, false, ""
-	var operands []Word
+	var operands []effect.Word
 	for i := 0; i < len(args); i++ {
 		a := args[i]
-		next := func(attached string) Word {
+		next := func(attached string) effect.Word {
 			if attached != "" {
-				return Word{Text: attached, Literal: a.Literal}
+				return effect.Word{Text: attached, Literal: a.Literal}
 			}
 			if i++; i < len(args) {
 				return args[i]
 			}
-			return Word{Literal: true}
+			return effect.Word{Literal: true}
 		}
 		name, value, _ := strings.Cut(a.Text, "=")
 		switch {
-		case !a.Literal && mayBeFlag(a) && script, !a.Literal && strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "-e") && !strings.HasPrefix(a.Text, "-i"):
+		case !a.Literal && effect.MayBeFlag(a) && script, !a.Literal && strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "-e") && !strings.HasPrefix(a.Text, "-i"):
 			e.Unknown = "an argument of sed is computed"
 			operands = append(operands, a)
 		case a.Text == "--" && a.Literal:
 			rest := args[i+1:]
 			if !script && len(rest) > 0 {
-				e.sedScript(rest[0])
+				sedScript(e, rest[0])
 				rest, script = rest[1:], true
 			}
 			operands = append(operands, rest...)
 			i = len(args)
 		case strings.HasPrefix(a.Text, "--") && len(name) > 3 && strings.HasPrefix("--expression", name):
-			e.sedScript(next(value))
+			sedScript(e, next(value))
 			script = true
 		case strings.HasPrefix(a.Text, "--") && len(name) > 3 && strings.HasPrefix("--file", name):
-			e.readOr(next(value))
-			e.Unknown, script = flagRuns, true
+			e.ReadOr(next(value))
+			e.Unknown, script = effect.FlagRuns, true
 		case strings.HasPrefix(a.Text, "--") && len(name) > 3 && strings.HasPrefix("--in-place", name):
 			inPlace, backup = true, value
 		case strings.HasPrefix(a.Text, "--") && len(name) > 3 && strings.HasPrefix("--line-length", name):
 			next(value)
-		case in("--quiet --silent --regexp-extended --separate --null-data --posix --debug --unbuffered --follow-symlinks --zero-terminated --version --help --sandbox --binary", a.Text):
+		case effect.In("--quiet --silent --regexp-extended --separate --null-data --posix --debug --unbuffered --follow-symlinks --zero-terminated --version --help --sandbox --binary", a.Text):
 		case strings.HasPrefix(a.Text, "--"):
-			e.Unknown = lostFlag
+			e.Unknown = effect.LostFlag
 		case len(a.Text) > 1 && a.Text[0] == '-':
 			for j := 1; j < len(a.Text); j++ {
 				switch rest := a.Text[j+1:]; a.Text[j] {
 				case 'n', 'E', 'r', 's', 'z', 'u', 'b':
 				case 'e':
-					e.sedScript(next(rest))
+					sedScript(e, next(rest))
 					script, j = true, len(a.Text)
 				case 'f':
-					e.readOr(next(rest))
-					e.Unknown, script, j = flagRuns, true, len(a.Text)
+					e.ReadOr(next(rest))
+					e.Unknown, script, j = effect.FlagRuns, true, len(a.Text)
 				case 'i':
 					inPlace, backup, j = true, rest, len(a.Text)
 				case 'l':
 					next(rest)
 					j = len(a.Text)
 				default:
-					e.Unknown = lostFlag
+					e.Unknown = effect.LostFlag
 				}
 			}
 		default:
@@ -68,26 +72,26 @@ func sed(e *Effects, _ string, args []Word) {
 		}
 	}
 	if !script && len(operands) > 0 {
-		e.sedScript(operands[0])
+		sedScript(e, operands[0])
 		operands = operands[1:]
 	}
 	for _, w := range operands {
 		if inPlace {
-			e.Files = append(e.Files, File{Write: true, Both: true, Path: w})
+			e.Files = append(e.Files, effect.File{Write: true, Both: true, Path: w})
 		} else {
-			e.readOr(w)
+			e.ReadOr(w)
 		}
 		if backup != "" {
 			name := w.Text + backup
 			if strings.Contains(backup, "*") {
 				name = "." // the name may be anywhere in it
 			}
-			e.write(Word{Text: name, Literal: w.Literal, Tree: name == "."})
+			e.Write(effect.Word{Text: name, Literal: w.Literal, Tree: name == "."})
 		}
 	}
 }
 
-func (e *Effects) sedScript(w Word) {
+func sedScript(e *effect.Effects, w effect.Word) {
 	s := sedReader{text: w.Text, e: e}
 	switch {
 	case !w.Literal && !w.Glob && strings.ContainsAny(w.Text, "$`"):
@@ -101,7 +105,7 @@ func (e *Effects) sedScript(w Word) {
 type sedReader struct {
 	text string
 	at   int
-	e    *Effects
+	e    *effect.Effects
 }
 
 func (s *sedReader) peek() byte {
@@ -142,7 +146,7 @@ func (s *sedReader) script() bool {
 			}
 		case 'r', 'R':
 			s.skip(" \t")
-			s.e.readOr(Word{Text: s.line(), Literal: true})
+			s.e.ReadOr(effect.Word{Text: s.line(), Literal: true})
 		case 'w', 'W':
 			s.writes()
 		default:
@@ -240,7 +244,7 @@ func (s *sedReader) replace(c byte) bool {
 func (s *sedReader) writes() {
 	s.skip(" \t")
 	if name := s.line(); name != "/dev/stdout" && name != "/dev/stderr" {
-		s.e.write(Word{Text: name, Literal: true})
+		s.e.Write(effect.Word{Text: name, Literal: true})
 	}
 }
 
@@ -259,35 +263,35 @@ func (s *sedReader) line() string {
 
 // awk only computes and prints, if its program has none of the words and signs by
 // which it does more.
-func awk(e *Effects, name string, args []Word) {
+func awk(e *effect.Effects, name string, args []effect.Word) {
 	program := false
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		flag, value, _ := strings.Cut(a.Text, "=")
 		switch {
 		case !a.Literal && strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "-v") && !strings.HasPrefix(a.Text, "-F"):
-			e.Opaque = InlineCode
+			e.Opaque = effect.InlineCode
 		case a.Text == "--" && a.Literal && !program:
 		case program && (a.Text == "-" || !strings.HasPrefix(a.Text, "-") || len(a.Text) < 2):
 			if before, after, ok := strings.Cut(a.Text, "="); ok && !strings.Contains(before, "/") {
-				e.Operands = append(e.Operands, Word{Text: after, Literal: a.Literal})
+				e.Operands = append(e.Operands, effect.Word{Text: after, Literal: a.Literal})
 			}
-			e.readOr(a)
+			e.ReadOr(a)
 		case a.Text == "-F" || a.Text == "-v" || flag == "--field-separator" && value == "" || flag == "--assign" && value == "":
 			i++
 		case strings.HasPrefix(a.Text, "-F") || strings.HasPrefix(a.Text, "-v") || flag == "--field-separator" || flag == "--assign":
-		case in("--posix --traditional --re-interval --sandbox --version --help -W -V -h", a.Text):
+		case effect.In("--posix --traditional --re-interval --sandbox --version --help -W -V -h", a.Text):
 		case a.Text == "-f" || a.Text == "-E":
 			if i++; i < len(args) {
-				e.read(args[i])
+				e.Read(args[i])
 			}
-			e.Opaque, program = InlineCode, true
+			e.Opaque, program = effect.InlineCode, true
 		case strings.HasPrefix(a.Text, "-") && len(a.Text) > 1:
-			e.Opaque = InlineCode
+			e.Opaque = effect.InlineCode
 		default:
 			program = true
-			if !a.Literal && !a.Glob || !e.quietAwk(a.Text) {
-				e.Opaque = InlineCode
+			if !a.Literal && !a.Glob || !quietAwk(e, a.Text) {
+				e.Opaque = effect.InlineCode
 			}
 		}
 	}
@@ -296,7 +300,7 @@ func awk(e *Effects, name string, args []Word) {
 
 // quietAwk reports whether a program of awk only computes, prints and writes files
 // that it names. It looks at signs wherever they stand, in texts as well.
-func (e *Effects) quietAwk(text string) bool {
+func quietAwk(e *effect.Effects, text string) bool {
 	for _, word := range []string{"system", "getline", "ARGV", "ARGC", "ENVIRON", "PROCINFO", "@", "load", "fflush"} {
 		if strings.Contains(text, word) {
 			return false
@@ -319,11 +323,11 @@ func (e *Effects) quietAwk(text string) bool {
 		name, rest, closed := strings.Cut(name, `"`)
 		rest = strings.TrimLeft(rest, " \t")
 		if !ok || !closed || strings.Contains(name, `\`) || rest != "" && strings.IndexByte(";}\n", rest[0]) < 0 {
-			e.write(Word{Text: "…"})
+			e.Write(effect.Word{Text: "…"})
 			return true
 		}
 		if name != "/dev/stdout" && name != "/dev/stderr" {
-			e.write(Word{Text: name, Literal: true})
+			e.Write(effect.Word{Text: name, Literal: true})
 		}
 	}
 }
