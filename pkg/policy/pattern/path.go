@@ -27,6 +27,7 @@ type Path struct {
 	root     byte   // '/' absolute, '~' home, 'w' workspace, '*' anywhere
 	prefix   string // literal head of glob
 	suffix   string // literal tail of glob
+	needle   string // a literal part of what matches
 	Absolute bool   // it says itself where it is: / or ~/
 }
 
@@ -69,6 +70,13 @@ func ParsePath(text string) (Path, error) {
 	} else {
 		p.prefix, p.suffix = p.Glob, p.Glob
 	}
+	if strings.IndexAny(p.Glob, `[{\`) < 0 {
+		for _, part := range strings.FieldsFunc(p.Glob, func(r rune) bool { return strings.ContainsRune("*?/", r) }) {
+			if len(part) > len(p.needle) {
+				p.needle = part
+			}
+		}
+	}
 	return p, nil
 }
 
@@ -85,7 +93,7 @@ func (p *Path) hits(name string, roots Roots, anywhere bool) bool {
 			rel, ok = Below(roots.Workspace, name)
 		}
 	}
-	if !ok || !strings.HasPrefix(rel, p.prefix) || !strings.HasSuffix(rel, p.suffix) {
+	if !ok || !strings.HasPrefix(rel, p.prefix) || !strings.HasSuffix(rel, p.suffix) || !strings.Contains(rel, p.needle) {
 		return false
 	}
 	return doublestar.MatchUnvalidated(p.Glob, rel)

@@ -14,12 +14,15 @@ import (
 func (w *walker) call(call *syntax.CallExpr, files []File, unknown string, s scope) []string {
 	w.assignValues(call.Assigns, s)
 	w.words(s, call.Args...)
-	written, words := make([]Word, len(call.Args)), make([]Word, 0, len(call.Args))
+	written, plain := make([]Word, len(call.Args)), true
 	for i, arg := range call.Args {
 		written[i] = wordOf(arg)
-		if written[i].Literal {
-			words = append(words, written[i])
-		} else {
+		plain = plain && written[i].Literal
+	}
+	words := written
+	if !plain {
+		words = make([]Word, 0, len(call.Args))
+		for _, arg := range call.Args {
 			words = wordsOf(words, arg)
 		}
 	}

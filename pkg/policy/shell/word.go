@@ -14,6 +14,12 @@ func wordOf(w *syntax.Word) Word {
 	if w == nil {
 		return out
 	}
+	if len(w.Parts) == 1 {
+		if lit, ok := w.Parts[0].(*syntax.Lit); ok && strings.IndexAny(lit.Value, "\\*?[{~") < 0 {
+			out.Text = lit.Value
+			return out
+		}
+	}
 	var b strings.Builder
 	for i, part := range w.Parts {
 		switch part := part.(type) {

@@ -109,8 +109,8 @@ func tar(e *effect.Effects, _ string, args []effect.Word) {
 		values = "fCTXbLNgHVK" // letters with a value, in the order of the words behind
 		codes  = "--checkpoint-action --to-command --use-compress-program --rsh-command --info-script --new-volume-script --rmt-command"
 	)
-	mode := byte(0)
-	var archives, folders, operands []effect.Word
+	mode, absolute := byte(0), false
+	var archives, operands []effect.Word
 	dir := effect.Word{Text: ".", Literal: true}
 	take := func(letter byte, w effect.Word) {
 		switch letter {
@@ -122,7 +122,6 @@ func tar(e *effect.Effects, _ string, args []effect.Word) {
 			} else {
 				dir = effect.Word{Text: dir.Text + "/" + w.Text, Literal: dir.Literal && w.Literal}
 			}
-			folders = append(folders, dir)
 		case 'T', 'X':
 			e.Read(w)
 			if letter == 'T' {
@@ -158,6 +157,9 @@ func tar(e *effect.Effects, _ string, args []effect.Word) {
 			if len(name) > 4 && strings.HasPrefix("--remove-files", name) {
 				e.Unknown = "it removes what it packs"
 			}
+			if len(name) > 3 && strings.HasPrefix("--absolute-names", name) {
+				absolute = true
+			}
 			for flag, letter := range long {
 				if mode != was || len(name) < 4 || !strings.HasPrefix(flag, name) || name == "--file" && flag != name || name == "--files" {
 					continue
@@ -179,6 +181,8 @@ func tar(e *effect.Effects, _ string, args []effect.Word) {
 			for j := 0; j < len(letters); j++ {
 				c := letters[j]
 				switch {
+				case c == 'P':
+					absolute = true
 				case mode == 0 && strings.IndexByte("cruxtdA", c) >= 0:
 					mode = c
 				case strings.IndexByte(values, c) >= 0 || c == 'I' || c == 'F':
@@ -222,6 +226,9 @@ func tar(e *effect.Effects, _ string, args []effect.Word) {
 	case mode == 't':
 	case mode == 'x':
 		e.Write(effect.Tree(dir))
+		if absolute {
+			e.Unknown = "it may write anywhere"
+		}
 	case mode == 'd':
 		e.Read(effect.Tree(dir))
 	default:
@@ -230,5 +237,4 @@ func tar(e *effect.Effects, _ string, args []effect.Word) {
 			e.Unknown = "what it does with its files can't be told"
 		}
 	}
-	_ = folders
 }
