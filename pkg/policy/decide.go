@@ -218,7 +218,7 @@ func (r *rule) matchesPath(p *point.Point, env *Env) pattern.Match {
 	// What lies below a folder may match. The sandbox masks what a final deny
 	// says must not be read.
 	masked := r.Final && p.Effect == catalogue.Read && !p.Host
-	if p.Several && !masked && r.path.MayMatchBelow(p.Where, env.Roots()) && env.Holds(p.Where) {
+	if p.Several && !masked && r.path.MayMatchBelow(p.Where, env.Roots()) && (p.Effect == catalogue.Write || env.Holds(p.Where)) {
 		return pattern.Maybe
 	}
 	return pattern.No

@@ -100,6 +100,21 @@ func (e *Env) Holds(p *pattern.Place) bool {
 	return err != nil || len(names) > 0
 }
 
+// anyHolds reports whether one of the words may be a folder with files in it.
+func (e *Env) anyHolds(leaf *shell.Leaf, words []shell.Word) bool {
+	for _, w := range words {
+		if !w.Literal || leaf.Dirs == nil {
+			return true
+		}
+		for _, dir := range leaf.Dirs {
+			if where, err := e.Locate(e.Cwd, shell.Join(dir, w.Text)); err != nil || e.Holds(where) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Inside reports whether both forms lie in the workspace or in a folder that
 // counts as such.
 func (e *Env) Inside(p *pattern.Place) bool {
@@ -277,6 +292,7 @@ func (e *Env) Bash(leaf *shell.Leaf, fields map[string]string) []Point {
 		}
 		if f.Write {
 			p.Effect, p.Names = catalogue.Write, f.Names
+			p.Several = p.Several && (len(f.From) == 0 || e.anyHolds(leaf, f.From))
 			pts = e.Files(pts, p, f.Path)
 		}
 	}

@@ -141,7 +141,7 @@ func TestAnalyze(t *testing.T) {
 		{"printf -v 'a[$(b)]' x", "printf -v a[$(b)] x !unknown"},
 		{"cp a b", "cp a b <a >b"},
 		{"cp -t d a", "cp -t d a <a >d/a >d"},
-		{"mv a b", "mv a b <>*a >b"},
+		{"mv a b", "mv a b <>*a >*b"},
 		{"cat $x", "cat $x <?$x"},
 		{"grep -r x .", "grep -r x . <*."},
 		{"grep -e x f", "grep -e x f <f"},

@@ -174,6 +174,13 @@ func (w *walker) command(cmd syntax.Command, s scope) []string {
 		w.stmt(cmd.Body, w.loop(s).through("function"))
 		return w.loop(s).dirs
 	case *syntax.CoprocClause:
+		w.words(s, cmd.Name)
+		if cmd.Name != nil && cmd.Stmt.Cmd == nil {
+			cmd.Stmt.Cmd = &syntax.CallExpr{Args: []*syntax.Word{cmd.Name}} // a command with redirects
+		}
+		if call, ok := cmd.Stmt.Cmd.(*syntax.CallExpr); ok {
+			w.coproc(call, s)
+		}
 		w.stmt(cmd.Stmt, s.through("coproc"))
 		return s.dirs
 	case *syntax.DeclClause:
@@ -191,6 +198,26 @@ func (w *walker) command(cmd syntax.Command, s scope) []string {
 	}
 	w.add(Leaf{Unknown: "a construct that kx does not know"}, s)
 	return nil
+}
+
+// coproc takes assignments from the words of a command, where the parser leaves
+// the first one.
+func (w *walker) coproc(call *syntax.CallExpr, s scope) {
+	for len(call.Args) > 1 {
+		lit, ok := call.Args[0].Parts[0].(*syntax.Lit)
+		if !ok {
+			return
+		}
+		name, _, assigns := strings.Cut(lit.Value, "=")
+		if name = strings.TrimSuffix(name, "+"); !assigns || !identifier(name) {
+			return
+		}
+		if effect.Steers(name) {
+			w.add(Leaf{Unknown: "it sets " + name + ", which can change what a command runs"}, s)
+		}
+		w.words(s, call.Args[0])
+		call.Args = call.Args[1:]
+	}
 }
 
 // loop is for code that may run at any time and any number of times: if the
@@ -223,6 +250,9 @@ func (w *walker) binary(cmd *syntax.BinaryCmd, s scope) []string {
 // printed is what a statement prints, of the few that are known. It is good for a
 // deny and no more: how echo prints depends on options.
 func printed(st *syntax.Stmt) *input {
+	if pipe, ok := st.Cmd.(*syntax.BinaryCmd); ok {
+		return printed(pipe.Y)
+	}
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 {
 		return nil

@@ -25,6 +25,7 @@ type File struct {
 	Both  bool // it is read as well as written
 	Path  Word
 	Names []string // of what is written in it, where the path is a folder
+	From  []Word   // what a folder that is written as a whole comes from, if that is known
 }
 
 // Run is a command that a program runs.

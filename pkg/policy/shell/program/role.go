@@ -40,8 +40,11 @@ func (p *parser) give() {
 		case role == 'b' && does["quiet"], role == 'w' && does["quiet"] && r.is("here"):
 			role = 'r'
 		}
-		if does["tree"] && role == 'r' {
-			role = 't'
+		if does["tree"] {
+			w.Tree = w.Tree || role == 'w'
+			if role == 'r' {
+				role = 't'
+			}
 		}
 		if role == 'd' {
 			p.destination(w, operands[:i])
@@ -58,7 +61,7 @@ func (p *parser) give() {
 	if len(back) == 1 && back[0] == 'd' && len(p.dests) == 0 && len(operands) == 1 && p.name == "ln" {
 		p.destination(effect.Word{Text: ".", Literal: true}, operands)
 	}
-	if here := (effect.Word{Text: ".", Literal: true}); len(operands) <= len(r.front) && len(p.dests) == 0 && (r.is("none") || does["tree"]) {
+	if here := (effect.Word{Text: ".", Literal: true}); len(operands) <= len(r.front) && len(p.dests) == 0 && (r.is("none") || does["tree"] && r.star == 'r' && len(r.back) == 0) {
 		if r.star == 't' || does["tree"] {
 			here = effect.Tree(here)
 		}
@@ -94,14 +97,16 @@ func (p *parser) hasFiles() bool {
 // destination adds what is written where sources are put in a file or folder.
 func (p *parser) destination(w effect.Word, sources []effect.Word) {
 	f := effect.File{Write: true, Path: w}
-	f.Path.Tree = p.does["tree"]
+	if f.Path.Tree = p.does["tree"] || p.name == "mv"; f.Path.Tree {
+		f.From = sources
+	}
 	folder := strings.HasSuffix(w.Text, "/") || w.Text == "." || w.Text == ".." || len(sources) > 1
 	var names []string
 	for _, s := range sources {
 		if name := path.Base(s.Text); s.Literal && name != "." && name != ".." && name != "/" {
 			names = append(names, name)
 		} else {
-			f.Path.Tree = true // what comes there can't be told
+			f.Path.Tree, f.From = true, nil // what comes there can't be told
 		}
 	}
 	if p.name == "ln" {
@@ -114,9 +119,11 @@ func (p *parser) destination(w effect.Word, sources []effect.Word) {
 	}
 	if folder && w.Literal {
 		for _, name := range names {
-			p.e.Files = append(p.e.Files, effect.File{Write: true, Path: effect.Word{Text: strings.TrimSuffix(w.Text, "/") + "/" + name, Literal: true}})
+			p.e.Files = append(p.e.Files, effect.File{Write: true, Path: effect.Word{Text: strings.TrimSuffix(w.Text, "/") + "/" + name, Literal: true, Tree: f.Path.Tree}, From: f.From})
 		}
-		f.Names = nil
+		if len(names) == len(sources) {
+			f.Path.Tree = false // only what has these names
+		}
 	} else {
 		f.Names = names
 	}
