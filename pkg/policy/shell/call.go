@@ -131,6 +131,10 @@ func (w *walker) runs(at int, name string, e *effect.Effects, s scope) []string 
 				w.opaque(at, effect.InlineCode)
 			}
 		default:
+			if to.depth++; to.depth > maxNested {
+				w.add(Leaf{Words: r.Argv, Unknown: "its commands are wrapped too often"}, to)
+				continue
+			}
 			dirs := w.simple(r.Argv, nil, "", to)
 			if name == "command" || name == "builtin" {
 				after = dirs

@@ -93,8 +93,8 @@ func (n *numbers) learn(node syntax.Node) bool {
 		if len(node.Args) == 0 {
 			return true
 		}
-		switch first := wordOf(node.Args[0]); {
-		case !first.Literal, strings.Contains(" read mapfile readarray printf getopts eval source . declare typeset local export readonly let trap command builtin coproc ", " "+first.Text+" ") && !plainPrintf(node):
+		first := spelled(node.Args[0])
+		if first == "" || strings.Contains(" read mapfile readarray printf getopts eval source . declare typeset local export readonly let trap command builtin coproc ", " "+first+" ") && !plainPrintf(node) {
 			n.all = true
 		}
 	case *syntax.CoprocClause:
@@ -105,7 +105,7 @@ func (n *numbers) learn(node syntax.Node) bool {
 
 // plainPrintf is a printf without -v.
 func plainPrintf(call *syntax.CallExpr) bool {
-	if wordOf(call.Args[0]).Text != "printf" || len(call.Args) < 2 {
+	if spelled(call.Args[0]) != "printf" || len(call.Args) < 2 {
 		return false
 	}
 	format := wordOf(call.Args[1])

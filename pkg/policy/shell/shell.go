@@ -10,6 +10,7 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -135,12 +136,15 @@ func parse(src string, lang syntax.LangVariant) ([]*syntax.Stmt, error) {
 	syntax.Variant(lang)(p)
 	syntax.KeepComments(remarks)(p)
 	f, err := p.Parse(strings.NewReader(src), "")
-	for remarks && err == nil {
+	for rounds := 0; remarks && err == nil; rounds++ {
 		// A backslash at the end of a comment is part of it to bash, and joins
 		// the next line to the parser.
 		at := joined(f, src)
 		if at < 0 {
 			break
+		}
+		if rounds == maxJoined {
+			return f.Stmts, errors.New("too many comments end in a backslash")
 		}
 		src = src[:at] + " " + src[at+1:]
 		f, err = p.Parse(strings.NewReader(src), "")
@@ -157,6 +161,9 @@ func parse(src string, lang syntax.LangVariant) ([]*syntax.Stmt, error) {
 	}
 	return stmts, err
 }
+
+// maxJoined is how many such comments a text may have.
+const maxJoined = 20
 
 // joined returns where a comment ends in a backslash, -1 if none does.
 func joined(f *syntax.File, src string) int {
@@ -198,7 +205,7 @@ func movesAbout(list []*syntax.Stmt) bool {
 		syntax.Walk(st, func(n syntax.Node) bool {
 			if call, ok := n.(*syntax.CallExpr); ok {
 				for i, arg := range call.Args {
-					switch word := wordOf(arg); word.Text {
+					switch spelled(arg) {
 					case "cd", "pushd", "popd", "source", ".":
 						moves = true
 					case "eval", "trap":

@@ -19,6 +19,7 @@ type walker struct {
 	safe   *numbers // what is known of variables in arithmetic
 	depth  int      // of code in code
 	read   int      // bytes of code in code
+	inside int      // of substitutions
 }
 
 // scope is what holds where a statement stands.
@@ -26,6 +27,7 @@ type scope struct {
 	via   string
 	dirs  []string // the folders that may be current; nil = unknown
 	input *input   // what is known of the input; nil = nothing
+	depth int      // of commands that run it
 	far   bool     // it runs on another system
 }
 
@@ -299,10 +301,10 @@ func (w *walker) node(n syntax.Node, s scope) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			w.stmts(n.Stmts, s.through("substitution"))
+			w.nested(n.Stmts, s, "substitution")
 			return false
 		case *syntax.ProcSubst:
-			w.stmts(n.Stmts, s.through("process substitution"))
+			w.nested(n.Stmts, s, "process substitution")
 			return false
 		case *syntax.ArithmExp:
 			w.arithm(s, n.X)
@@ -312,6 +314,19 @@ func (w *walker) node(n syntax.Node, s scope) {
 		}
 		return true
 	})
+}
+
+// maxNested is how deep substitutions are followed into each other: further than
+// people read.
+const maxNested = 50
+
+func (w *walker) nested(list []*syntax.Stmt, s scope, how string) {
+	if w.inside++; w.inside > maxNested {
+		w.add(Leaf{Unknown: "its substitutions are nested too deep"}, s)
+	} else {
+		w.stmts(list, s.through(how))
+	}
+	w.inside--
 }
 
 // param reports the expansions that run code found in a variable.

@@ -65,6 +65,24 @@ func wordOf(w *syntax.Word) Word {
 	return out
 }
 
+// spelled is the text of a word that the shell expands nothing in, "" for others.
+func spelled(w *syntax.Word) string {
+	for _, part := range w.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+		case *syntax.DblQuoted:
+			for _, p := range part.Parts {
+				if _, ok := p.(*syntax.Lit); !ok {
+					return ""
+				}
+			}
+		default:
+			return ""
+		}
+	}
+	return wordOf(w).Text
+}
+
 // wordsOf appends a word, or the words that its braces make.
 func wordsOf(to []Word, w *syntax.Word) []Word {
 	split := *w
