@@ -8,6 +8,7 @@ import (
 
 	"github.com/kxtools/kx/pkg/policy/shell/effect"
 	"github.com/kxtools/kx/pkg/policy/shell/program"
+	"github.com/kxtools/kx/pkg/policy/shell/word"
 )
 
 // call walks a simple command and what it wraps.
@@ -16,14 +17,14 @@ func (w *walker) call(call *syntax.CallExpr, files []File, unknown string, s sco
 	w.words(s, call.Args...)
 	written, plain := make([]Word, len(call.Args)), true
 	for i, arg := range call.Args {
-		written[i] = wordOf(arg)
+		written[i] = word.Of(arg)
 		plain = plain && written[i].Literal
 	}
 	words := written
 	if !plain {
 		words = make([]Word, 0, len(call.Args))
 		for _, arg := range call.Args {
-			words = wordsOf(words, arg)
+			words = word.All(words, arg)
 		}
 	}
 	if len(words) > 0 && (words[0].Text == "[" || words[0].Text == "test") && len(words) == len(call.Args) {
@@ -210,7 +211,7 @@ func same(a, b []*syntax.Stmt) bool {
 		return false
 	}
 	for i := range a {
-		if source(a[i]) != source(b[i]) {
+		if word.Source(a[i]) != word.Source(b[i]) {
 			return false
 		}
 	}
@@ -270,7 +271,7 @@ func (w *walker) assigns(list []*syntax.Assign, files []File, s scope) {
 		if a.Name != nil || a.Value == nil {
 			continue
 		}
-		switch flag := wordOf(a.Value); {
+		switch flag := word.Of(a.Value); {
 		case !flag.Literal:
 			leaf.Unknown = "a declaration that is computed"
 		case strings.HasPrefix(flag.Text, "-") && strings.ContainsAny(flag.Text, "in"):
@@ -284,7 +285,7 @@ func (w *walker) assignValues(list []*syntax.Assign, s scope) {
 	for _, a := range list {
 		w.words(s, a.Value)
 		if a.Name != nil && a.Value != nil {
-			w.values = append(w.values, Value{a.Name.Value, wordOf(a.Value)})
+			w.values = append(w.values, Value{a.Name.Value, word.Of(a.Value)})
 		}
 		if a.Index != nil {
 			w.arithm(s, a.Index)
@@ -293,7 +294,7 @@ func (w *walker) assignValues(list []*syntax.Assign, s scope) {
 			for _, el := range a.Array.Elems {
 				w.words(s, el.Value)
 				if a.Name != nil && el.Value != nil {
-					w.values = append(w.values, Value{a.Name.Value, wordOf(el.Value)})
+					w.values = append(w.values, Value{a.Name.Value, word.Of(el.Value)})
 				}
 				if el.Index != nil {
 					w.arithm(s, el.Index)
@@ -307,7 +308,7 @@ func assignWords(list []*syntax.Assign) []Word {
 	var words []Word
 	for _, a := range list {
 		if a.Name != nil {
-			words = append(words, Word{Text: a.Name.Value + "=" + wordOf(a.Value).Text, Literal: wordOf(a.Value).Literal})
+			words = append(words, Word{Text: a.Name.Value + "=" + word.Of(a.Value).Text, Literal: word.Of(a.Value).Literal})
 		}
 	}
 	return words

@@ -4,6 +4,9 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/kxtools/kx/pkg/policy/shell/effect"
+	"github.com/kxtools/kx/pkg/policy/shell/word"
 )
 
 // numbers tells which variables hold numbers and nothing else, as far as the
@@ -17,12 +20,12 @@ type numbers struct {
 // number reports whether a word of arithmetic is a number for certain.
 func (w *walker) number(word *syntax.Word) bool {
 	if lit := word.Lit(); lit != "" {
-		return digits(lit) || identifier(lit) && w.holdsNumber(lit)
+		return effect.Digits(lit) || identifier(lit) && w.holdsNumber(lit)
 	}
 	for _, part := range word.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
-			if !digits(part.Value) {
+			if !effect.Digits(part.Value) {
 				return false
 			}
 		case *syntax.ArithmExp:
@@ -68,11 +71,11 @@ func (n *numbers) learn(node syntax.Node) bool {
 			n.bare[node.Name.Value] = true
 		}
 		if node.Name == nil {
-			n.all = n.all || node.Value != nil && !strings.HasPrefix(wordOf(node.Value).Text, "-")
+			n.all = n.all || node.Value != nil && !strings.HasPrefix(word.Of(node.Value).Text, "-")
 		}
 	case *syntax.DeclClause:
 		for _, a := range node.Args {
-			if a.Name == nil && a.Value != nil && strings.ContainsAny(wordOf(a.Value).Text, "n") {
+			if a.Name == nil && a.Value != nil && strings.ContainsAny(word.Of(a.Value).Text, "n") {
 				n.all = true // a name of another variable
 			}
 		}
@@ -93,7 +96,7 @@ func (n *numbers) learn(node syntax.Node) bool {
 		if len(node.Args) == 0 {
 			return true
 		}
-		first := spelled(node.Args[0])
+		first := word.Spelled(node.Args[0])
 		if first == "" || strings.Contains(" read mapfile readarray printf getopts eval source . declare typeset local export readonly let trap command builtin coproc ", " "+first+" ") && !plainPrintf(node) {
 			n.all = true
 		}
@@ -105,17 +108,17 @@ func (n *numbers) learn(node syntax.Node) bool {
 
 // plainPrintf is a printf without -v.
 func plainPrintf(call *syntax.CallExpr) bool {
-	if spelled(call.Args[0]) != "printf" || len(call.Args) < 2 {
+	if word.Spelled(call.Args[0]) != "printf" || len(call.Args) < 2 {
 		return false
 	}
-	format := wordOf(call.Args[1])
+	format := word.Of(call.Args[1])
 	return format.Literal && !strings.HasPrefix(format.Text, "-")
 }
 
 // numeric reports whether a value is a number, or comes from arithmetic. A range
 // {1..9} is numbers as well.
 func numeric(word *syntax.Word) bool {
-	if digits(word.Lit()) {
+	if effect.Digits(word.Lit()) {
 		return true
 	}
 	if lit := word.Lit(); strings.HasPrefix(lit, "{") && strings.HasSuffix(lit, "}") && strings.Trim(lit, "{}.0123456789") == "" {

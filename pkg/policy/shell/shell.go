@@ -19,6 +19,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/kxtools/kx/pkg/policy/shell/effect"
+	"github.com/kxtools/kx/pkg/policy/shell/word"
 )
 
 // MaxLength is the longest command that is analysed, in bytes. Longer ones are
@@ -205,12 +206,12 @@ func movesAbout(list []*syntax.Stmt) bool {
 		syntax.Walk(st, func(n syntax.Node) bool {
 			if call, ok := n.(*syntax.CallExpr); ok {
 				for i, arg := range call.Args {
-					switch spelled(arg) {
+					switch word.Spelled(arg) {
 					case "cd", "pushd", "popd", "source", ".":
 						moves = true
 					case "eval", "trap":
 						for _, code := range call.Args[i+1:] {
-							word := wordOf(code)
+							word := word.Of(code)
 							moves = moves || !word.Literal || mayMove(word.Text)
 						}
 					}
@@ -235,7 +236,7 @@ func Words(text string) ([]Word, error) {
 		if ok && len(st.Redirs) == 0 && !st.Background && !st.Coprocess {
 			words := make([]Word, len(call.Args)-1)
 			for i, arg := range call.Args[1:] {
-				words[i] = wordOf(arg)
+				words[i] = word.Of(arg)
 			}
 			return words, nil
 		}

@@ -1,16 +1,21 @@
-package shell
+// Package word turns words as the parser of mvdan.cc/sh sees them into words as a
+// program gets them: without quotes, and with what the shell would still expand
+// in them. It expands braces and nothing else; its caller is pkg/policy/shell.
+package word
 
 import (
 	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/kxtools/kx/pkg/policy/shell/effect"
 )
 
-// wordOf removes the quotes of a word and says what the shell would still
+// Of removes the quotes of a word and says what the shell would still
 // expand in it.
-func wordOf(w *syntax.Word) Word {
-	out := Word{Literal: true}
+func Of(w *syntax.Word) effect.Word {
+	out := effect.Word{Literal: true}
 	if w == nil {
 		return out
 	}
@@ -42,13 +47,13 @@ func wordOf(w *syntax.Word) Word {
 				}
 				out.Literal = false
 				out.Split = out.Split || several(p)
-				b.WriteString(source(p))
+				b.WriteString(Source(p))
 			}
 		default:
 			_, proc := part.(*syntax.ProcSubst)
 			out.Literal, out.Pipe = false, proc && len(w.Parts) == 1
 			out.Split = out.Split || !proc
-			b.WriteString(source(part))
+			b.WriteString(Source(part))
 		}
 	}
 	out.Text = b.String()
@@ -65,8 +70,8 @@ func wordOf(w *syntax.Word) Word {
 	return out
 }
 
-// spelled is the text of a word that the shell expands nothing in, "" for others.
-func spelled(w *syntax.Word) string {
+// Spelled is the text of a word that the shell expands nothing in, "" for others.
+func Spelled(w *syntax.Word) string {
 	for _, part := range w.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit, *syntax.SglQuoted:
@@ -80,22 +85,22 @@ func spelled(w *syntax.Word) string {
 			return ""
 		}
 	}
-	return wordOf(w).Text
+	return Of(w).Text
 }
 
-// wordsOf appends a word, or the words that its braces make.
-func wordsOf(to []Word, w *syntax.Word) []Word {
+// All appends a word, or the words that its braces make.
+func All(to []effect.Word, w *syntax.Word) []effect.Word {
 	split := *w
 	if !syntax.SplitBraces(&split) {
-		return append(to, wordOf(w))
+		return append(to, Of(w))
 	}
 	list, ok := braces(split.Parts)
 	if !ok {
-		return append(to, wordOf(w))
+		return append(to, Of(w))
 	}
 	for _, parts := range list {
 		if len(parts) > 0 {
-			to = append(to, wordOf(&syntax.Word{Parts: parts}))
+			to = append(to, Of(&syntax.Word{Parts: parts}))
 		}
 	}
 	return to
@@ -150,7 +155,7 @@ func several(part syntax.WordPart) bool {
 }
 
 // unquoted adds text that stands outside quotes, without its backslashes.
-func unquoted(w *Word, b *strings.Builder, s string, first bool) {
+func unquoted(w *effect.Word, b *strings.Builder, s string, first bool) {
 	if first && strings.HasPrefix(s, "~") && s != "~" && !strings.HasPrefix(s, "~/") {
 		w.Literal = false // another user's home, or ~+ and ~-
 	}
@@ -173,10 +178,10 @@ func unquoted(w *Word, b *strings.Builder, s string, first bool) {
 }
 
 // unescapeDouble removes the backslashes that count inside double quotes.
-func unescapeDouble(s string) string { return unescape(s, "$`\"\\\n") }
+func unescapeDouble(s string) string { return Unescape(s, "$`\"\\\n") }
 
-// unescape removes the backslashes in front of some characters.
-func unescape(s, chars string) string {
+// Unescape removes the backslashes in front of some characters.
+func Unescape(s, chars string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}
@@ -234,21 +239,11 @@ func unescapeDollar(b *strings.Builder, s string) {
 	}
 }
 
-// source prints a part as it could be written, for people.
-func source(n syntax.Node) string {
+// Source prints a part as it could be written, for people.
+func Source(n syntax.Node) string {
 	var b strings.Builder
 	if syntax.NewPrinter().Print(&b, n) != nil {
 		return "…"
 	}
 	return b.String()
-}
-
-// digits reports whether s is a plain number.
-func digits(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
 }
