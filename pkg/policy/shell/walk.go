@@ -182,6 +182,9 @@ func (w *walker) command(cmd syntax.Command, s scope) []string {
 		}
 		if call, ok := cmd.Stmt.Cmd.(*syntax.CallExpr); ok {
 			w.coproc(call, s)
+			if n := len(call.Assigns); n > 0 && len(call.Args) > 0 && call.Assigns[n-1].Pos().After(call.Args[0].Pos()) {
+				w.add(Leaf{Unknown: "which words the coprocess gets can't be told"}, s)
+			}
 		}
 		w.stmt(cmd.Stmt, s.through("coproc"))
 		return s.dirs
