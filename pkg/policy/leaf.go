@@ -50,12 +50,13 @@ func (s *Set) decideOperand(w shell.Word, leaf *shell.Leaf, env *Env, fields map
 		return verdict{}, point.Point{}, false
 	}
 	worst, at := verdict{decision: wire.Allow}, point.Point{}
-	for _, effect := range []string{catalogue.Read, catalogue.Write} {
-		p := point.Point{Tool: "bash", Effect: effect, Leaf: leaf, Fields: fields, Bash: true, Resource: w.Text, Several: w.Tree}
-		for _, p := range env.Files(nil, p, w) {
-			if !s.mayGuard(&p, env) {
-				continue
-			}
+	var space [2]point.Point
+	for _, p := range env.Files(space[:0], point.Point{Tool: "bash", Effect: catalogue.Read, Leaf: leaf, Fields: fields, Bash: true, Resource: w.Text, Several: w.Tree}, w) {
+		if !s.mayGuard(&p, env) {
+			continue
+		}
+		for _, effect := range [...]string{catalogue.Read, catalogue.Write} {
+			p.Effect = effect
 			v := s.decidePoint(&p, env)
 			byPath := v.rule != nil && v.rule.Path != "" && v.decision != wire.Allow
 			if !byPath && !v.mandatory {
