@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/kxtools/kx/pkg/policy"
+	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -86,10 +88,43 @@ func TestBashParses(t *testing.T) {
 				}
 				in, _ := json.Marshal(map[string]string{"command": text})
 				d := s.Explain(policy.Call{Tool: "bash", Input: in}, mode.Default, testEnv)
-				if d.Decision == wire.Allow && exec.Command(bash, "-n", "-c", text).Run() != nil {
+				if d.Decision == wire.Allow && exec.Command(bash, "-n", "-c", "--", text).Run() != nil {
 					t.Errorf("bash can't parse %q, but it is allowed", text)
 				}
 			}
 		}
+	}
+}
+
+// No text makes the analysis panic, and none that bash can't parse is allowed.
+func FuzzBash(f *testing.F) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for name := range bashRules {
+		for _, l := range bashLines(f, name) {
+			if len(l.Cmd) < 200 {
+				f.Add(l.Cmd)
+			}
+		}
+	}
+	s := rules(f, ruleText("tool=*; decision=allow", "tool=bash; decision=allow"))
+	f.Fuzz(func(t *testing.T, text string) {
+		in, _ := json.Marshal(map[string]string{"command": text})
+		d := s.Explain(policy.Call{Tool: "bash", Input: in}, mode.Default, testEnv)
+		if d.Decision == wire.Allow && utf8.ValidString(text) && exec.Command(bash, "-n", "-c", "--", text).Run() != nil {
+			t.Errorf("bash can't parse %q, but it is allowed", text)
+		}
+	})
+}
+
+func BenchmarkMatrix(b *testing.B) {
+	s, err := policy.Compile(hundred())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s.Matrix(catalogue.Names(), func(string) bool { return true }, testEnv)
 	}
 }

@@ -35,6 +35,9 @@ func (w *walker) call(call *syntax.CallExpr, files []File, unknown string, s sco
 	if why := dangerousAssigns(call.Assigns); why != "" {
 		unknown = why
 	}
+	if len(call.Args) > 0 && call.Args[0].Lit() == "in" {
+		unknown = "in is a word of bash's own" // bash can't parse it
+	}
 	if len(words) == 0 {
 		// x=1 alone; the redirects of such a line are still opened.
 		if len(call.Assigns) > 0 {
