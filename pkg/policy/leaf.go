@@ -34,12 +34,38 @@ func (s *Set) decideLeaf(leaf *shell.Leaf, env *Env, fields map[string]string) (
 	case leaf.Opaque != "" && s.commandDeny:
 		run.decision, run.reason, run.mandatory = wire.Ask, leaf.Opaque+", and a deny rule may be meant for it", true
 	}
+	if r := s.mayRun(leaf); r != nil && !run.mandatory {
+		run.decision, run.mandatory = wire.Ask, true
+		run.reason = "it may run what its arguments say, which the rule at " + r.Source() + " denies"
+	}
 	for _, w := range leaf.Operands {
 		if v, p, ok := s.decideOperand(w, leaf, env, fields); ok {
 			pts, vs = append(pts, p), append(vs, v)
 		}
 	}
 	return pts, vs
+}
+
+// mayRun returns the deny that meets the arguments of a program of which nothing is
+// known: it may be a wrapper.
+func (s *Set) mayRun(leaf *shell.Leaf) *rule {
+	if !s.commandDeny || !leaf.Unlisted || leaf.Far {
+		return nil
+	}
+	var space [8]*bucket
+	for _, b := range s.buckets(space[:0], "bash") {
+		for i, w := range leaf.Words {
+			if i == 0 || !w.Literal {
+				continue
+			}
+			for _, r := range b.byProgram[baseName(w.Text)] {
+				if r.Decision == wire.Deny && r.command.Meets(leaf.Words[i:]) != pattern.No {
+					return r
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // decideOperand looks at an argument of a program that is not known. It may be

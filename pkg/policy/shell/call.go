@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"path"
 	"strings"
 
@@ -50,6 +51,7 @@ func (w *walker) call(call *syntax.CallExpr, files []File, unknown string, s sco
 	at := len(w.leaves)
 	after := w.simple(words, files, unknown, s)
 	if len(words) != len(written) {
+		w.spread = true
 		w.leaves[at].Words, w.leaves[at].Spread = written, words
 	}
 	return after
@@ -79,7 +81,7 @@ func (w *walker) simple(words []Word, files []File, unknown string, s scope) []s
 	}
 	e := program.Describe(name, words[1:])
 	leaf.Files = append(leaf.Files, e.Files...)
-	leaf.Operands, leaf.URLs, leaf.Plain, leaf.Opaque = e.Operands, e.URLs, e.Plain, e.Opaque
+	leaf.Operands, leaf.URLs, leaf.Plain, leaf.Opaque, leaf.Unlisted = e.Operands, e.URLs, e.Plain, e.Opaque, e.Unlisted
 	if e.Unknown != "" {
 		leaf.Unknown = e.Unknown
 	}
@@ -189,7 +191,7 @@ func (w *walker) code(text Word, posix bool, s scope) bool {
 	defer func() { w.depth-- }()
 	stmts, err := parse(text.Text, syntax.LangBash)
 	tree := w.tree
-	w.tree = stmts
+	w.tree, w.spread = stmts, false
 	w.stmts(stmts, s)
 	w.tree = tree
 	ok := err == nil && text.Literal && strings.IndexByte(text.Text, '\r') < 0 && strings.IndexByte(text.Text, 0) < 0
@@ -197,8 +199,8 @@ func (w *walker) code(text Word, posix bool, s scope) bool {
 		return ok
 	}
 	other, err := parse(text.Text, syntax.LangPOSIX)
-	if err != nil {
-		return false
+	if err != nil || w.spread {
+		return false // of words in braces, too
 	}
 	if !same(stmts, other) {
 		w.tree = other
@@ -214,11 +216,22 @@ func same(a, b []*syntax.Stmt) bool {
 		return false
 	}
 	for i := range a {
-		if word.Source(a[i]) != word.Source(b[i]) {
+		if word.Source(a[i]) != word.Source(b[i]) || shape(a[i]) != shape(b[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// shape is the kinds of what a statement is made of: [[ a < b ]] is a test to one
+// shell and a command with a redirect to another.
+func shape(st *syntax.Stmt) string {
+	var b strings.Builder
+	syntax.Walk(st, func(n syntax.Node) bool {
+		fmt.Fprintf(&b, "%T ", n)
+		return true
+	})
+	return b.String()
 }
 
 // plainName reports whether people can't take the name of a program for another.

@@ -61,7 +61,8 @@ type Leaf struct {
 	Opaque   string   // why its words don't tell what it runs, "" if they do
 	Unknown  string   // why it is not understood, "" if it is
 
-	Nested bool // it stands in code that is given to a shell as text
+	Unlisted bool // nothing is known of its program, which may run what its arguments say
+	Nested   bool // it stands in code that is given to a shell as text
 
 	stdin bool // it runs what it gets as its input
 }

@@ -19,6 +19,7 @@ type walker struct {
 	safe   *numbers // what is known of variables in arithmetic
 	depth  int      // of code in code
 	read   int      // bytes of code in code
+	spread bool     // braces have made several words of one
 	inside int      // of substitutions
 }
 

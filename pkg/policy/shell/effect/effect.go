@@ -49,6 +49,7 @@ type Effects struct {
 	Opaque   string // why its words don't tell what it runs
 	Unknown  string // why it is not understood
 	Neutral  bool   // it changes and tells nothing
+	Unlisted bool   // nothing is known of the program
 	Through  bool   // it is transparent: what it runs counts
 }
 

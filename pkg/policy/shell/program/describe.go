@@ -30,6 +30,7 @@ func Describe(name string, args []effect.Word) effect.Effects {
 		}
 	}
 	if r == nil {
+		e.Unlisted = true
 		unknown(&e, args)
 		return e
 	}
