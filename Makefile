@@ -16,7 +16,7 @@ bindir  = $(prefix)/bin
 datadir = $(prefix)/share
 mandir  = $(datadir)/man
 
-.PHONY: build demo demo-quietly test quick stress bench fuzz man completions install deps check clean
+.PHONY: build demo demo-quietly test quick stress clients bench fuzz man completions install deps check clean
 .NOTPARALLEL:
 
 build:
@@ -51,6 +51,11 @@ quick:
 # their full numbers.
 stress: deps
 	KX_STRESS=1 $(GO) test -tags $(TAGS) -count=3 -timeout 60m ./...
+
+# The clients that ask kx, as their makers publish them (half a gigabyte by npm), each
+# with a model on the loopback that wants one command.
+clients:
+	$(GO) test -tags '$(TAGS) clients' -count=1 -timeout 15m -v -run TestClients ./cmd/kx
 
 # How fast kx decides, beside its peers; what it takes to start, beside an empty
 # Go program; and how long its own parts take.

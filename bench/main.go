@@ -1,5 +1,5 @@
 // Command bench measures how fast kx decides, beside what else decides in Go: a
-// plain map, casbin and cedar, each with the same rules in the same run. It is a
+// plain map, casbin, cedar and OPA, each with the same rules in the same run. It is a
 // module of its own, so that the peers are no dependencies of kx.
 //
 // It exits with 1 if kx is over one of its budgets.
@@ -35,7 +35,7 @@ func main() {
 		flag.Set("test.benchtime", "300ms") // enough for two digits, and the whole takes under a minute
 	}
 	t := &table{w: tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)}
-	t.row("", "rules", "kx", "budget", "Go map", "", "casbin", "", "cedar", "", "")
+	t.row("", "rules", "kx", "budget", "Go map", "", "casbin", "", "cedar", "", "OPA", "")
 	for _, n := range sizes {
 		t.measure("decide by name", n, decideBudget, true, func(e engine) func() { return e.decide(n) })
 	}
@@ -65,7 +65,7 @@ type engine interface {
 }
 
 // engines are kx and its peers, in the order of the columns.
-var engines = []engine{kx{}, goMap{}, casbinEngine{}, cedarEngine{}}
+var engines = []engine{kx{}, goMap{}, casbinEngine{}, cedarEngine{}, opaEngine{}}
 
 type table struct {
 	w    *tabwriter.Writer

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 		"kxd": func() {
 			os.Exit(kxdmain.Main(context.Background(), os.Args[1:], term.System(), os.Getenv, version))
 		},
+		"rogue":   rogue,
 		"without": without,
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -46,6 +47,9 @@ func hello(t testing.TB) string {
 func run(t testing.TB, argv ...string) time.Duration {
 	t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
+	if slices.Contains(argv, "hook") {
+		cmd.Stdin = strings.NewReader(record)
+	}
 	begin := time.Now()
 	if b, err := cmd.Output(); err != nil || len(b) == 0 {
 		t.Fatalf("%q: %v, %q", argv, err, b)
@@ -86,6 +90,14 @@ tool = "mcp__git__*"
 decision = "deny"
 `
 
+// maxHook is the same for a whole answer to another agent's hook, with its line in
+// the audit: it stands in front of every call that the agent makes.
+const maxHook = 4.0
+
+// record is what the agent says.
+const record = `{"session_id":"s","transcript_path":"/t","cwd":"/usr/share","hook_event_name":"PreToolUse","permission_mode":"default",` +
+	`"tool_name":"Bash","tool_input":{"command":"git status && go test ./..."},"tool_use_id":"t"}`
+
 // started returns the lines whose start is measured.
 func started(t testing.TB) map[string][]string {
 	config := t.TempDir()
@@ -98,6 +110,7 @@ func started(t testing.TB) map[string][]string {
 			"policy", "check", "--tool", "bash", "--input", `{"command":"git status && go test ./... | tee out.log"}`, "--exit-zero",
 			"--ignore-env", "--config-dir", config, "--state-dir", filepath.Join(config, "none"),
 		},
+		"policy hook": {"--ignore-env", "--config-dir", config, "--state-dir", filepath.Join(config, "state"), "policy", "hook", "--client", "claude"},
 	}
 }
 
@@ -105,8 +118,11 @@ func started(t testing.TB) map[string][]string {
 func TestStart(t *testing.T) {
 	empty, kx := hello(t), program(t, "kx", ".")
 	for name, args := range started(t) {
-		argv, ratio := append([]string{kx}, args...), 0.0
-		for round := 0; round == 0 || ratio > maxStart && round < startRounds; round++ {
+		argv, ratio, most := append([]string{kx}, args...), 0.0, maxStart
+		if name == "policy hook" {
+			most = maxHook
+		}
+		for round := 0; round == 0 || ratio > most && round < startRounds; round++ {
 			var mine, theirs []time.Duration
 			for range startRuns {
 				theirs = append(theirs, run(t, empty))
@@ -118,8 +134,8 @@ func TestStart(t *testing.T) {
 			ratio = float64(a) / float64(b)
 			t.Logf("kx %s starts in %.2f ms, an empty Go program in %.2f ms: %.2fx", name, a.Seconds()*1e3, b.Seconds()*1e3, ratio)
 		}
-		if ratio > maxStart {
-			t.Errorf("kx %s takes %.2fx the start of an empty Go program, more than %.1fx", name, ratio, maxStart)
+		if ratio > most {
+			t.Errorf("kx %s takes %.2fx the start of an empty Go program, more than %.1fx", name, ratio, most)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func killed(t *testing.T, task string) {
 	h.moment = func(what string) {
 		if moments.Add(1) == n {
 			fsxtest.Say(what)
-			select {}
+			fsxtest.Wait()
 		}
 	}
 	_, err := h.play(bg, killScript, func(o *Options) {
@@ -42,7 +42,7 @@ func killed(t *testing.T, task string) {
 		o.Gate.Tools = h.tools()
 	})
 	fsxtest.Say(fmt.Sprintf("ended after %d moments: %v", moments.Load(), err))
-	select {}
+	fsxtest.Wait()
 }
 
 // stopping tells of every event before and after it is written.

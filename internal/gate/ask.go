@@ -224,7 +224,10 @@ func human(a *wire.Approval) wire.Decider {
 // the call ran, and it does not run again by itself.
 func (r *run) spend(ctx context.Context, a *wire.Approval) (*wire.Result, error) {
 	if a.InputEdited {
-		if err := r.edited(a); err != nil {
+		if r.foreign != nil {
+			return nil, fail.Denied("input_edited", "approval %s is for another input, which %s has to be told", a.ID, r.gate.Caller).WithHint("kx approve show %s", a.ID)
+		}
+		if err := r.edited(ctx, a); err != nil {
 			return nil, err
 		}
 	}
@@ -243,13 +246,16 @@ func (r *run) spend(ctx context.Context, a *wire.Approval) (*wire.Result, error)
 
 // edited puts the input of an answer in place of the one that was asked for. It
 // is another call, and is judged anew: a deny stops it, an ask was answered.
-func (r *run) edited(a *wire.Approval) error {
+func (r *run) edited(ctx context.Context, a *wire.Approval) error {
 	input, err := r.tool.Check(a.Input)
 	if err != nil {
 		return err
 	}
 	r.call.Input = input
 	if err := r.decide(); err != nil {
+		return err
+	}
+	if err := r.hooks(ctx); err != nil {
 		return err
 	}
 	if r.decision.Decision == wire.Deny {

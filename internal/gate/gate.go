@@ -18,6 +18,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/base/jail"
+	"github.com/kxtools/kx/internal/gate/hook"
 	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/gate/limit"
 	"github.com/kxtools/kx/internal/gate/sandbox"
@@ -69,6 +70,12 @@ type Gate struct {
 	Parked func(a *wire.Approval)
 	// Ring, if set, is told of a request that is new.
 	Ring func(ctx context.Context, a *wire.Approval)
+	// Post sends a document to a server that is a hook, and HookEnv is the
+	// environment of programs that are hooks.
+	Post    func(ctx context.Context, url string, doc []byte) ([]byte, error)
+	HookEnv func() []string
+	// KeepRules gives the session the rules that hooks made.
+	KeepRules func(rules []hook.Rule) error
 	// Enter, if set, is called once, before the first tool that starts
 	// programs: from then on this process is one below which an agent acts.
 	Enter func() error
@@ -107,6 +114,7 @@ type run struct {
 	judge    *judge.Judge // of this call, see judge.Once
 	call     wire.Call    // its input is as the caller wrote it, with defaults
 	tool     *tool.Tool
+	foreign  *Foreign // what another program makes of it, nil for our own
 	decision *wire.Decision
 	input    json.RawMessage   // with canonical paths, as the tool gets it
 	action   json.RawMessage   // the input as it is hashed
@@ -114,6 +122,7 @@ type run struct {
 	hash     string
 	profile  sandbox.Profile // of the programs that it starts
 	approval *wire.Approval
+	by       string // the hook that decided, "" if none did
 }
 
 // Do takes one call through the gate.
@@ -151,20 +160,14 @@ func (r *run) do(ctx context.Context) (*wire.Result, error) {
 		if err := r.decide(); err != nil {
 			return nil, err
 		}
+		if err := r.hooks(ctx); err != nil {
+			return nil, err
+		}
 		if r.decision.Decision == wire.Deny {
 			return nil, r.deny()
 		}
-		if r.tool == nil {
-			return nil, fail.Unavailable("tool_missing", "the tool %s is not available here", r.call.Tool).WithHint("kx tool list --all")
-		}
-		if r.tool.Off != "" {
-			return nil, fail.Unavailable("tool_off", "the tool %s is switched off: %s", r.call.Tool, r.tool.Off).WithHint("kx config show")
-		}
-		if r.tool.Spawns && r.gate.Enter != nil {
-			// Before it waits for an answer, so that nothing is left to do then.
-			if r.gate.enter.Do(func() { r.gate.enterErr = r.gate.Enter() }); r.gate.enterErr != nil {
-				return nil, r.gate.enterErr
-			}
+		if err := r.ready(); err != nil {
+			return nil, err
 		}
 		if err := r.claim(); err != nil {
 			return nil, err
@@ -174,10 +177,10 @@ func (r *run) do(ctx context.Context) (*wire.Result, error) {
 		}
 		settle := r.ask
 		switch {
-		case r.tool.Ask != nil:
+		case r.tool != nil && r.tool.Ask != nil:
 			settle = r.question // whoever answers it allows it, too
 		case r.decision.Decision == wire.Allow:
-			return r.act(ctx, decidedBy(r.decision))
+			return r.act(ctx, r.decider())
 		}
 		res, again, err := settle(ctx, waiting)
 		if !again {
@@ -185,6 +188,23 @@ func (r *run) do(ctx context.Context) (*wire.Result, error) {
 		}
 		// Somebody answered while the call waited: it is judged anew.
 	}
+}
+
+// ready says why the tool can't be run here, whatever was decided.
+func (r *run) ready() error {
+	switch {
+	case r.foreign != nil:
+		return nil // who runs it is not kx
+	case r.tool == nil:
+		return fail.Unavailable("tool_missing", "the tool %s is not available here", r.call.Tool).WithHint("kx tool list --all")
+	case r.tool.Off != "":
+		return fail.Unavailable("tool_off", "the tool %s is switched off: %s", r.call.Tool, r.tool.Off).WithHint("kx config show")
+	case r.tool.Spawns && r.gate.Enter != nil:
+		// Before it waits for an answer, so that nothing is left to do then.
+		r.gate.enter.Do(func() { r.gate.enterErr = r.gate.Enter() })
+		return r.gate.enterErr
+	}
+	return nil
 }
 
 // resolve finds the tool and checks the input.
@@ -201,6 +221,9 @@ func (r *run) resolve() error {
 	if err := r.limit.Enter(name, len(r.call.Input)); err != nil {
 		return err
 	}
+	if r.foreign != nil {
+		return nil
+	}
 	if r.tool = r.gate.Tools.Get(name); r.tool == nil {
 		return nil
 	}
@@ -208,9 +231,6 @@ func (r *run) resolve() error {
 	r.call.Input, err = r.tool.Check(r.call.Input)
 	return err
 }
-
-// NoSandbox is why a command needs a person: nothing but the rules holds it.
-const NoSandbox = "commands run without a full sandbox on this machine"
 
 // decide judges the call: its paths as they are written and as they lead, of
 // which the latter are what the tool gets.
@@ -221,7 +241,8 @@ func (r *run) decide() error {
 		return err
 	}
 	r.input, r.action = r.call.Input, r.call.Input
-	if r.tool != nil {
+	here := r.tool != nil || r.foreign != nil
+	if here {
 		if r.input, err = r.judge.Canonical(r.call.Tool, r.call.Input); err != nil {
 			return err
 		}
@@ -229,10 +250,13 @@ func (r *run) decide() error {
 			return err
 		}
 	}
-	d := r.judge.Explain(r.call.Tool, r.call.Input, m, r.tool != nil)
+	d := r.judge.Explain(r.call.Tool, r.call.Input, m, here)
 	d.ID, d.HookPolicy = r.call.ID, hooksNone
 	r.decision = d
-	if r.call.Tool == "bash" {
+	switch {
+	case r.foreign != nil:
+		r.foreign.judge(r.judge, d, r.input)
+	case r.call.Tool == "bash":
 		if err := r.confine(); err != nil {
 			return err
 		}
@@ -257,7 +281,7 @@ func (r *run) confine() error {
 		return r.limit.Profile("bash", r.profile.Name)
 	}
 	if !r.walled() && !c.Experimental.UnsandboxedBash {
-		judge.Raise(r.decision, NoSandbox)
+		judge.Raise(r.decision, judge.NoSandbox)
 	}
 	return nil
 }
@@ -285,8 +309,13 @@ func OnHost(d *wire.Decision) bool {
 	return programs > 0
 }
 
-// hooksNone is the hook_policy of a call where no hook is configured.
-const hooksNone = "none_configured"
+// decider says what settled the call, if nobody was asked.
+func (r *run) decider() wire.Decider {
+	if r.by != "" {
+		return wire.Decider{Kind: "hook", Via: r.by}
+	}
+	return decidedBy(r.decision)
+}
 
 // decidedBy says what settled a call that nobody was asked about.
 func decidedBy(d *wire.Decision) wire.Decider {
@@ -303,9 +332,12 @@ func decidedBy(d *wire.Decision) wire.Decider {
 
 // deny records that a call was refused.
 func (r *run) deny() error {
-	by := decidedBy(r.decision)
+	by := r.decider()
 	if err := r.record(by, false); err != nil {
 		return err
+	}
+	if by.Kind == "hook" {
+		return r.hookDenied()
 	}
 	if g := r.decision.Guard; g != nil {
 		return fail.Denied("guarded", "%s is denied, whatever the rules say: %s", r.call.Tool, g.Reason).WithHint("kx audit show %s", r.call.ID)
@@ -354,6 +386,9 @@ func (r *run) act(ctx context.Context, by wire.Decider) (*wire.Result, error) {
 	if err := r.record(by, true); err != nil {
 		return nil, err
 	}
+	if r.foreign != nil {
+		return &wire.Result{Status: wire.StatusOK}, nil
+	}
 	failpoint.Hit("intent.before")
 	if err := r.gate.Journal.Started(r.call.ID, r.call.Tool, r.input); err != nil {
 		return nil, err
@@ -369,16 +404,17 @@ func (r *run) act(ctx context.Context, by wire.Decider) (*wire.Result, error) {
 	if err != nil {
 		res = failed(err)
 	}
-	if err := r.outcome(res.Status, outBytes, r.gate.Now().Sub(start)); err != nil {
+	took := r.gate.Now().Sub(start)
+	if err := r.outcome(res.Status, outBytes, took, r.after(ctx, res)...); err != nil {
 		notRecorded(res, "its outcome", err)
 	}
 	return res, nil
 }
 
-func (r *run) outcome(status wire.Status, bytes int, took time.Duration) error {
+func (r *run) outcome(status wire.Status, bytes int, took time.Duration, hooks ...wire.HookRun) error {
 	failpoint.Hit("outcome.before")
 	_, err := r.gate.Audit.Append(audit.Outcome{
-		Type: audit.TypeOutcome, V: wire.Version, CallID: r.call.ID, Status: status, Bytes: int64(bytes), DurationMS: took.Milliseconds(),
+		Type: audit.TypeOutcome, V: wire.Version, CallID: r.call.ID, Status: status, Bytes: int64(bytes), DurationMS: took.Milliseconds(), Hooks: hooks,
 	}, false)
 	failpoint.Hit("outcome.after")
 	return err

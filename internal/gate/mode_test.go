@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/record/config"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -112,12 +113,12 @@ func TestBash(t *testing.T) {
 		w.opts.Mode = tt.mode
 		r := call()
 		w.wants(r, tt.status, Exit(r), 0)
-		if d := r.Decision; !d.Mandatory || d.BaseDecision != wire.Ask || d.ModeEffect != tt.effect || d.Reason != NoSandbox {
+		if d := r.Decision; !d.Mandatory || d.BaseDecision != wire.Ask || d.ModeEffect != tt.effect || d.Reason != judge.NoSandbox {
 			t.Errorf("%s: %+v", tt.mode, d)
 		}
 	}
 	list, _ := w.Approvals.List("")
-	if len(list) != 1 || !list[0].Mandatory || list[0].Reason != NoSandbox {
+	if len(list) != 1 || !list[0].Mandatory || list[0].Reason != judge.NoSandbox {
 		t.Errorf("requests %+v", list)
 	}
 
@@ -150,7 +151,7 @@ func TestBash(t *testing.T) {
 	w.policy("[[rule]]\ntool = \"bash\"\ncommand = \"ls\"\ndecision = \"deny\"\n")
 	w.wants(call(), wire.StatusDenied, 3, before+2)
 	r = w.call("bash", `{"command":"$(echo ls)"}`)
-	if r.Status != wire.StatusPending || !r.Decision.Mandatory || r.Decision.Reason == NoSandbox {
+	if r.Status != wire.StatusPending || !r.Decision.Mandatory || r.Decision.Reason == judge.NoSandbox {
 		t.Errorf("%+v", r.Decision)
 	}
 }

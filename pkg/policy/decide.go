@@ -14,6 +14,7 @@ import (
 type candidate struct {
 	*rule
 	oneForm bool // its path matches as written or as resolved, not both
+	missed  bool // so it is, and an allow, which needs both
 }
 
 // verdict is what was decided of a point.
@@ -22,7 +23,7 @@ type verdict struct {
 	mandatory bool
 	rule      *rule
 	reason    string
-	losers    []*rule
+	losers    []loser
 }
 
 // collect appends the rules that speak for a point. A deny that can't be proven
@@ -70,7 +71,7 @@ func collectFrom(to []candidate, buckets []*bucket, p *point.Point, env *Env, na
 			case pattern.Fully:
 				to = append(to, candidate{rule: r})
 			case pattern.OneForm:
-				to = append(to, candidate{rule: r, oneForm: true})
+				to = append(to, candidate{rule: r, oneForm: true, missed: r.Decision == wire.Allow})
 			case pattern.Maybe:
 				if r.Decision == wire.Deny {
 					unproven = r
@@ -124,10 +125,16 @@ func (r *rule) speaksPlainly(p *point.Point, narrow bool) bool {
 	if narrow && r.Effect == "" {
 		return false
 	}
-	if r.Scope == Builtin && r.name == "*" && (p.Bash || catalogue.IsMCP(p.Tool) || outside(p)) {
+	if r.name == "*" && (r.Scope == Builtin && (p.Bash || catalogue.IsMCP(p.Tool) || outside(p)) || r.misses(p.Tool)) {
 		return false
 	}
 	return !(r.Decision == wire.Allow && outside(p))
+}
+
+// misses reports whether a rule for every tool is not meant for this one: nobody who
+// wrote it knew what another client's tool does.
+func (r *rule) misses(tool string) bool {
+	return r.Decision == wire.Allow && r.name == "*" && catalogue.IsForeign(tool)
 }
 
 // outside reports whether a file tool reaches outside the workspace: only a
@@ -240,7 +247,7 @@ func winner(list []candidate, dynamic bool) *candidate {
 	var best, deny *candidate
 	for i := range list {
 		c := &list[i]
-		if !dynamic && c.Origin != Static {
+		if c.missed || !dynamic && c.Origin != Static {
 			continue
 		}
 		if best == nil || better(c, best) {
@@ -309,7 +316,7 @@ func (s *Set) judge(p *point.Point, env *Env) verdict {
 	}
 	for i := range list {
 		if win == nil || list[i].rule != win.rule {
-			v.losers = append(v.losers, list[i].rule)
+			v.losers = append(v.losers, loser{rule: list[i].rule, to: v.rule, why: loses(&list[i], win)})
 		}
 	}
 	if v.decision == wire.Deny {

@@ -77,7 +77,7 @@ type explanation struct {
 	d         *wire.Decision
 	worst     *verdict
 	mandatory bool
-	losers    []*rule
+	losers    []loser
 }
 
 func (e *explanation) add(p *point.Point, v *verdict) {
@@ -91,7 +91,7 @@ func (e *explanation) add(p *point.Point, v *verdict) {
 		}
 		seen := false
 		for _, have := range e.losers {
-			seen = seen || have == r
+			seen = seen || have.rule == r.rule
 		}
 		if !seen {
 			e.losers = append(e.losers, r)
@@ -171,7 +171,7 @@ func (e *explanation) finish(m string, entry *catalogue.Entry) {
 		}
 	}
 	for _, r := range e.losers {
-		d.LosingRules = append(d.LosingRules, *r.Wire())
+		d.LosingRules = append(d.LosingRules, *r.wire())
 	}
 	ApplyMode(d, m, entry.Plan)
 }
@@ -205,7 +205,7 @@ func (s *Set) plain(tool string, effect int) *rule {
 	for scope := Session; scope >= Builtin; scope-- {
 		for e := effect; ; e = 0 {
 			for _, b := range bs {
-				if r := b.best[scope][e]; r != nil && !(mcp && scope == Builtin && b == s.star) {
+				if r := b.best[scope][e]; r != nil && !(mcp && scope == Builtin && b == s.star) && !r.misses(tool) {
 					return r
 				}
 			}

@@ -56,7 +56,7 @@ func (s *Set) mayChange(entry *catalogue.Entry) (may []wire.Verdict, notes []str
 		notes = append(notes, "what a command reads and writes is judged as read_file and write_file")
 	}
 	for _, r := range s.rules {
-		if r.conditions == 0 || !r.mayConcern(entry) {
+		if r.conditions == 0 || !r.Concerns(entry) {
 			continue
 		}
 		if r.Scope < plainScope && !r.Final {
@@ -68,8 +68,8 @@ func (s *Set) mayChange(entry *catalogue.Entry) (may []wire.Verdict, notes []str
 	return may, notes
 }
 
-// mayConcern reports whether a rule with conditions can ever speak for a tool.
-func (r *rule) mayConcern(entry *catalogue.Entry) bool {
+// Concerns reports whether a rule with conditions can ever speak for a tool.
+func (r *Rule) Concerns(entry *catalogue.Entry) bool {
 	bash := entry.Name == "bash"
 	has := func(effect string) bool {
 		for _, e := range entry.Effects {
@@ -88,10 +88,16 @@ func (r *rule) mayConcern(entry *catalogue.Entry) bool {
 		return false
 	case r.URL != "" && !has(catalogue.Net):
 		return false
-	case r.fits(entry.Name):
+	case r.Fits(entry.Name):
 		return true
 	}
-	return bash && (r.fits("read_file") || r.fits("write_file") || r.fits("web_fetch"))
+	for _, e := range []string{catalogue.Read, catalogue.Write, catalogue.Net} {
+		fits := (r.Effect == "" || r.Effect == e) && (r.Path == "" || e != catalogue.Net) && (r.URL == "" || e == catalogue.Net)
+		if bash && fits && (r.Command == "" || r.Effect != "") && r.Fits(equivalent(e)) {
+			return true
+		}
+	}
+	return false
 }
 
 func conditionText(r *Rule) string {

@@ -116,6 +116,30 @@ func (r *Rule) Wire() *wire.Rule {
 	return w
 }
 
+// FromWire is Wire the other way round, into a scope. Where the rule stands is
+// left to the caller.
+func FromWire(w *wire.Rule, scope Scope) Rule {
+	r := Rule{
+		Tool: w.Tool, Effect: w.Effect, Decision: w.Decision, Final: w.Final, Sandbox: w.Sandbox, Reason: w.Reason, Scope: scope, Origin: w.Origin,
+	}
+	for k, v := range w.When {
+		field, isField := strings.CutPrefix(k, "input.")
+		switch {
+		case isField && r.Input == nil:
+			r.Input = map[string]string{field: v}
+		case isField:
+			r.Input[field] = v
+		case k == "command":
+			r.Command = v
+		case k == "path":
+			r.Path = v
+		case k == "url":
+			r.URL = v
+		}
+	}
+	return r
+}
+
 // Env is where a call is judged; files come through its Resolver.
 type Env = point.Env
 

@@ -391,34 +391,6 @@ func TestCommandPatterns(t *testing.T) {
 	}
 }
 
-func TestLint(t *testing.T) {
-	s := rules(t, ruleText(
-		"tool=bash; decision=allow",
-		"tool=bash; command=make *; decision=allow",
-		"tool=raed_file; decision=allow",
-		"tool=web_fetch; path=x; decision=deny",
-		"tool=write_file; path=a; decision=allow",
-		"tool=write_file; path=a; decision=deny",
-		"tool=write_file; path=a; decision=deny",
-		"tool=edit_file; decision=deny; final=true",
-		"tool=edit_file; path=b; decision=allow",
-		"tool=frob*; decision=deny",
-		"tool=read_file; path=src/**; decision=allow",
-	))
-	var got []string
-	for _, f := range s.Lint() {
-		got = append(got, fmt.Sprintf("%s:%d", f.Code, (f.Rule.Line+5)/4))
-	}
-	want := "allow_all runs_files unknown_tool dead shadowed duplicate shadowed unknown_tool"
-	var codes []string
-	for _, g := range got {
-		codes = append(codes, g[:strings.IndexByte(g, ':')])
-	}
-	if strings.Join(codes, " ") != want {
-		t.Errorf("got %v\nwant %s", got, want)
-	}
-}
-
 func manyRules(n int) []policy.Rule {
 	list := make([]policy.Rule, 0, n)
 	for i := range n {

@@ -130,11 +130,16 @@ func (r *rule) exactness() int {
 	return 1 << 20
 }
 
-// fits reports whether the rule's tool pattern fits a name, or everything that
+// fits is Fits for a rule whose name is filled in.
+func (r *rule) fits(tool string) bool { return fits(r.name, tool) }
+
+// Fits reports whether the rule's tool pattern fits a name, or everything that
 // another pattern fits.
-func (r *rule) fits(tool string) bool {
-	if p, ok := strings.CutSuffix(r.name, "*"); ok {
+func (r *Rule) Fits(tool string) bool { return r.Tool == "" || fits(r.Tool, tool) }
+
+func fits(pattern, tool string) bool {
+	if p, ok := strings.CutSuffix(pattern, "*"); ok {
 		return strings.HasPrefix(tool, p)
 	}
-	return r.name == tool
+	return pattern == tool
 }

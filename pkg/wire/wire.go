@@ -9,6 +9,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"time"
 )
 
@@ -125,12 +126,16 @@ type Rule struct {
 	Final    bool              `json:"final,omitempty"`
 	Sandbox  string            `json:"sandbox,omitempty"`
 	Reason   string            `json:"reason,omitempty"`
+	LostTo   string            `json:"lost_to,omitempty"` // of a losing rule, the source of the one that decides
+	Lost     string            `json:"lost,omitempty"`    // and why it does
 }
 
 // RuleDoc is a rule as a record of its own (kx policy rules).
 type RuleDoc struct {
 	Type string `json:"type"`
 	V    int    `json:"v"`
+	// Number is the rule's place in the list, for kx policy remove.
+	Number int `json:"number"`
 	Rule
 }
 
@@ -159,30 +164,59 @@ type Leaf struct {
 
 // Decision explains what happens to a call, and why.
 type Decision struct {
-	Type             string  `json:"type"`
-	V                int     `json:"v"`
-	ID               string  `json:"id,omitempty"`
-	Tool             string  `json:"tool"`
-	Loaded           bool    `json:"loaded"`
-	Decision         Verdict `json:"decision"`
-	BaseDecision     Verdict `json:"base_decision"`
-	Mandatory        bool    `json:"mandatory"`
-	EffectiveMode    string  `json:"effective_mode"`
-	ModeApplied      bool    `json:"mode_applied"`
-	ModeEffect       string  `json:"mode_effect"`
-	Scope            string  `json:"scope"`
-	Rule             *Rule   `json:"rule"`
-	Guard            *Guard  `json:"guard"`
-	Reason           string  `json:"reason"`
-	Hint             string  `json:"hint,omitempty"` // what may have been meant by a name that does not exist
-	ApprovalRequired bool    `json:"approval_required"`
-	HooksEvaluated   bool    `json:"hooks_evaluated"`
-	HookPolicy       string  `json:"hook_policy"`
-	Points           []Point `json:"points,omitempty"`
-	Leaves           []Leaf  `json:"leaves,omitempty"`
-	LosingRules      []Rule  `json:"losing_rules"`
+	Type             string    `json:"type"`
+	V                int       `json:"v"`
+	ID               string    `json:"id,omitempty"`
+	Tool             string    `json:"tool"`
+	Loaded           bool      `json:"loaded"`
+	Decision         Verdict   `json:"decision"`
+	BaseDecision     Verdict   `json:"base_decision"`
+	Mandatory        bool      `json:"mandatory"`
+	EffectiveMode    string    `json:"effective_mode"`
+	ModeApplied      bool      `json:"mode_applied"`
+	ModeEffect       string    `json:"mode_effect"`
+	Scope            string    `json:"scope"`
+	Rule             *Rule     `json:"rule"`
+	Guard            *Guard    `json:"guard"`
+	Reason           string    `json:"reason"`
+	Hint             string    `json:"hint,omitempty"` // what may have been meant by a name that does not exist
+	ApprovalRequired bool      `json:"approval_required"`
+	HooksEvaluated   bool      `json:"hooks_evaluated"`
+	HookPolicy       string    `json:"hook_policy"`
+	Hooks            []HookRun `json:"hooks,omitempty"`
+	Points           []Point   `json:"points,omitempty"`
+	Leaves           []Leaf    `json:"leaves,omitempty"`
+	LosingRules      []Rule    `json:"losing_rules"`
 
 	Extra Extra `json:"-"`
+}
+
+// Deciding yields the rule of every point, and the rule of the whole.
+func (d *Decision) Deciding() iter.Seq[*Rule] {
+	return func(yield func(*Rule) bool) {
+		lists := [][]Point{{{Rule: d.Rule}}, d.Points}
+		for _, l := range d.Leaves {
+			lists = append(lists, l.Points)
+		}
+		for _, points := range lists {
+			for _, p := range points {
+				if p.Rule != nil && !yield(p.Rule) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// HookRun is one hook that was run for a call, and what it said.
+type HookRun struct {
+	Name       string  `json:"name"`
+	Event      string  `json:"event"`
+	Source     string  `json:"source"` // file:line
+	Decision   Verdict `json:"decision,omitempty"`
+	Reason     string  `json:"reason,omitempty"`
+	Error      string  `json:"error,omitempty"`
+	DurationMS int64   `json:"duration_ms"`
 }
 
 // MatrixCell is one tool under one mode.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -43,6 +45,8 @@ type step struct {
 
 func (s *step) Error() string { return s.what + ": " + s.err.Error() }
 
+func (s *step) Unwrap() error { return s.err }
+
 func at(what string, err error) error {
 	if err == nil {
 		return nil
@@ -52,9 +56,7 @@ func at(what string, err error) error {
 
 // first is the life of the first process.
 func first() int {
-	for fd := specFD; fd <= reportFD; fd++ {
-		unix.CloseOnExec(fd)
-	}
+	keepFiles()
 	out := os.NewFile(reportFD, "report")
 	p, err := readPlan()
 	var r Report
@@ -77,6 +79,20 @@ func first() int {
 		return statusFailed
 	}
 	return r.Exit
+}
+
+// keepFiles closes to the program what this process was given: its own pipes, and
+// whatever kx has inherited from who started it.
+func keepFiles() {
+	if unix.CloseRange(specFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	open, _ := os.ReadDir("/proc/self/fd") // kernels before 5.11
+	for _, e := range open {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= specFD {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 func readPlan() (*Plan, error) {
@@ -125,12 +141,16 @@ func live(p *Plan) (Report, error) {
 
 // start starts the program on a thread of its own, which alone is bound by
 // Landlock: its domain is the program's, and this process must be able to signal
-// it. The thread ends with the goroutine.
+// it. Capabilities go on that same thread, since a program that links C can't take
+// them from the others. The thread ends with the goroutine.
 func (p *Plan) start() (pid int, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
+		if err = dropCapabilities(); err != nil {
+			return
+		}
 		if err = p.bind(); err != nil {
 			return
 		}
@@ -153,6 +173,9 @@ func (p *Plan) bind() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return at("set no_new_privs", err)
 	}
+	if err := noKeys(); err != nil && !errors.Is(err, unix.EINVAL) { // a kernel without filters
+		return at("take the keys away", err)
+	}
 	if p.Kind == None {
 		return nil
 	}
@@ -162,6 +185,12 @@ func (p *Plan) bind() error {
 // become turns this process into the program, behind what walls there are.
 func become(p *Plan) error {
 	runtime.LockOSThread()
+	if os.Geteuid() == 0 {
+		// The superuser of a container may not be allowed to give them up.
+		if err := dropCapabilities(); err != nil && !errors.Is(err, unix.EPERM) {
+			return err
+		}
+	}
 	if err := p.bind(); err != nil {
 		return err
 	}

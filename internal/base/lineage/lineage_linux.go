@@ -3,6 +3,7 @@ package lineage
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -141,4 +142,19 @@ func Namespace(pid int, kind string) (string, error) {
 func Boot() (string, error) {
 	raw, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(raw)), err
+}
+
+// maxArgs is as much of an argument list as is looked at.
+const maxArgs = 4 << 10
+
+// Args returns the first arguments that a process was started with, as it shows
+// them.
+func Args(pid int) ([]string, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxArgs))
+	return strings.Split(strings.TrimSuffix(string(raw), "\x00"), "\x00"), err
 }

@@ -13,3 +13,6 @@ func Namespace(int, string) (string, error) { return "", ErrUnknown }
 
 // Boot is not there either.
 func Boot() (string, error) { return "", ErrUnknown }
+
+// Args is not there either.
+func Args(int) ([]string, error) { return nil, ErrUnknown }

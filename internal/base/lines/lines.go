@@ -39,6 +39,12 @@ func (r *Reader) Next() (line []byte, n int, err error) {
 	}
 }
 
+// Ready reports whether the next line is here already, so that Next does not wait.
+func (r *Reader) Ready() bool {
+	part, _ := r.r.Peek(r.r.Buffered())
+	return bytes.IndexByte(part, '\n') >= 0
+}
+
 func (r *Reader) read() ([]byte, error) {
 	var line []byte
 	tooLong := false

@@ -45,6 +45,31 @@ func List[T any](p *Printer, cols Columns[T], docs []T) error {
 	})
 }
 
+// Encoded is a document that was encoded where there was time for it.
+type Encoded struct {
+	Doc  any
+	json []byte
+}
+
+// Encode encodes a document for a stream; a table needs none of that.
+func (p *Printer) Encode(doc any) (Encoded, error) {
+	if !p.format.Data() {
+		return Encoded{Doc: doc}, nil
+	}
+	b, err := encode(doc)
+	return Encoded{doc, b}, err
+}
+
+// Hold keeps what is written until Flush: for documents that come all at once.
+func (p *Printer) Hold() { p.holds = true }
+
+// Flush writes what was held.
+func (p *Printer) Flush() error {
+	held := p.held
+	p.holds, p.held = false, p.held[:0]
+	return writeTo(p.io.Out, held)
+}
+
 // line writes one document as one line, in one write.
 func (p *Printer) line(doc any) error {
 	b, err := encode(doc)

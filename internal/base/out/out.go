@@ -62,6 +62,9 @@ type Printer struct {
 	io     *term.IO
 	format Format
 	quiet  bool
+
+	holds bool
+	held  []byte
 }
 
 // New returns a printer to the standard output of s. A quiet one leaves out the
@@ -105,7 +108,13 @@ func (p *Printer) Raw(b []byte) error {
 	return p.write(b)
 }
 
-func (p *Printer) write(b []byte) error { return writeTo(p.io.Out, b) }
+func (p *Printer) write(b []byte) error {
+	if p.holds {
+		p.held = append(p.held, b...)
+		return nil
+	}
+	return writeTo(p.io.Out, b)
+}
 
 func writeTo(w term.Stream, b []byte) error {
 	if len(b) == 0 {
@@ -136,6 +145,9 @@ func (p *Printer) indent(doc []byte) []byte {
 
 // encode writes doc on one line, with the foreign fields that it carries.
 func encode(doc any) ([]byte, error) {
+	if e, ok := doc.(Encoded); ok {
+		return e.json, nil
+	}
 	b, err := wire.Marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("writing a document: %w", err)

@@ -40,7 +40,16 @@ func Canonical(base, path string) (string, error) {
 		return "", fail.Usage("the path is %d bytes long, at most %d are possible", len(path), maxPath)
 	}
 
-	at, rest, steps := "/", path, 0
+	return resolve("/", path)
+}
+
+// Below returns what a name in a folder names. The folder is canonical, the name is
+// one without a slash, and neither "." nor "..".
+func Below(dir, name string) (string, error) { return resolve(dir, name) }
+
+// resolve follows a path from a canonical folder.
+func resolve(at, rest string) (string, error) {
+	path, steps := rest, 0
 	missing := false // at does not exist: nothing below it can be a symlink
 	for rest != "" {
 		var name string

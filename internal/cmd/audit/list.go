@@ -92,10 +92,10 @@ var columns = out.Columns[audit.Entry]{
 func list(ctx context.Context, o *ListOptions) error {
 	f := audit.Filter{Session: o.Session, Tool: o.Tool, Decision: o.Decision, DecidedBy: o.DecidedBy}
 	var err error
-	if f.Since, err = moment("since", o.Since, o.App.Now()); err != nil {
+	if f.Since, err = app.Moment("kx audit list", "since", o.Since, o.App.Now()); err != nil {
 		return err
 	}
-	if f.Until, err = moment("until", o.Until, o.App.Now()); err != nil {
+	if f.Until, err = app.Moment("kx audit list", "until", o.Until, o.App.Now()); err != nil {
 		return err
 	}
 	if err := oneOf("decision", o.Decision, decisions); err != nil {
@@ -140,30 +140,4 @@ func oneOf(flag, value string, known []string) error {
 		return fail.Usage("--%s %q: did you mean %s?", flag, value, near).WithHint("kx audit list --%s %s", flag, near)
 	}
 	return fail.Usage("--%s %q: expected %s", flag, value, strings.Join(known, ", ")).WithHint("kx audit list --help")
-}
-
-// moment reads a time: RFC 3339, a date, or how long before now.
-func moment(flag, value string, now time.Time) (time.Time, error) {
-	if value == "" {
-		return time.Time{}, nil
-	}
-	if t, err := time.Parse(time.RFC3339, value); err == nil {
-		return t, nil
-	}
-	if t, err := time.ParseInLocation(time.DateOnly, value, time.Local); err == nil {
-		return t, nil
-	}
-	const (
-		day     = 24 * time.Hour
-		maxDays = 100_000 // 273 years: what a Duration can hold
-	)
-	if days, ok := strings.CutSuffix(value, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= maxDays {
-			return now.Add(-time.Duration(n) * day), nil
-		}
-	} else if d, err := time.ParseDuration(value); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	return time.Time{}, fail.Usage("--%s %q is no time: expected RFC 3339, a date, or how long ago, such as 24h or 30d", flag, value).
-		WithHint("kx audit list --%s 24h", flag)
 }

@@ -19,6 +19,7 @@ type Verb func(ctx context.Context, args []string, s *term.IO, getenv func(strin
 var verbs = map[string]Verb{
 	"agent":   runAgent,
 	"approve": approve,
+	"hook":    postHook,
 }
 
 // Main runs kxd with args, the line without the program's name.

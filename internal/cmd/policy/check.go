@@ -2,8 +2,6 @@ package policy
 
 import (
 	"context"
-	"errors"
-	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -13,8 +11,10 @@ import (
 	"github.com/kxtools/kx/internal/base/lines"
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/policy/view"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate"
+	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
@@ -23,7 +23,7 @@ import (
 // CheckOptions of kx policy check.
 type CheckOptions struct {
 	App  *app.App
-	Open func() (*deps, error)
+	Open func() (*view.Deps, error)
 
 	Tool     string
 	Input    string
@@ -33,7 +33,7 @@ type CheckOptions struct {
 
 // NewCheck returns the command; a nil run is the real one.
 func NewCheck(a *app.App, run func(context.Context, *CheckOptions) error) *app.Command {
-	o := &CheckOptions{App: a, Open: func() (*deps, error) { return open(a) }}
+	o := &CheckOptions{App: a, Open: func() (*view.Deps, error) { return view.Open(a) }}
 	if run == nil {
 		run = check
 	}
@@ -94,13 +94,13 @@ func check(ctx context.Context, o *CheckOptions) error {
 	if e := fail.As(err); e != nil {
 		return e.WithHint("kx tool show %s", o.Tool)
 	}
-	dec := d.explain(&wire.Call{Tool: o.Tool, Input: input})
-	if err := o.App.Printer().Record(dec, func(t *out.Text) { explain(t, dec) }); err != nil {
+	dec := explain(d, &wire.Call{Tool: o.Tool, Input: input})
+	if err := o.App.Printer().Record(dec, func(t *out.Text) { view.Explain(t, dec) }); err != nil {
 		return err
 	}
-	if o.Tool == "bash" && dec.Decision == wire.Allow && !d.judge.Config.Experimental.UnsandboxedBash && !gate.OnHost(dec) {
+	if o.Tool == "bash" && dec.Decision == wire.Allow && !d.Judge.Config.Experimental.UnsandboxedBash && !gate.OnHost(dec) {
 		if w, err := site.Of(o.App).Walls(); err != nil || w.Kind != jail.Full {
-			o.App.Note("a call on this machine would ask all the same: %s", gate.NoSandbox)
+			o.App.Note("a call on this machine would ask all the same: %s", judge.NoSandbox)
 		}
 	}
 	return o.exit(exitOf(dec, true))
@@ -114,12 +114,12 @@ func (o *CheckOptions) exit(status int) error {
 }
 
 // explain decides one call, in its own mode if it has one.
-func (d *deps) explain(c *wire.Call) *wire.Decision {
-	m := d.judge.Mode
+func explain(d *view.Deps, c *wire.Call) *wire.Decision {
+	m := d.Judge.Mode
 	if own, ok := mode.Parse(c.Mode); ok {
 		m = own
 	}
-	dec := d.judge.Explain(c.Tool, c.Input, m, d.loaded(c.Tool))
+	dec := d.Judge.Explain(c.Tool, c.Input, m, d.Loaded(c.Tool))
 	dec.ID, dec.Extra = c.ID, c.Extra
 	if _, known := catalogue.Lookup(c.Tool); !known {
 		if near := catalogue.Suggest(c.Tool); near != "" {
@@ -144,53 +144,15 @@ func exitOf(d *wire.Decision, alone bool) int {
 	return fail.ExitDenied
 }
 
-func checkStream(ctx context.Context, o *CheckOptions, d *deps) error {
-	in := lines.New(o.App.IO.Input(ctx), maxInput)
-	worst := fail.ExitOK
-	err := out.Each(o.App.Printer(), decisionColumns, func(emit func(any) error) error {
-		for {
-			line, n, err := in.Next()
-			var call *wire.Call
-			switch {
-			case errors.Is(err, io.EOF):
-				return nil
-			case err != nil && fail.Exit(err) != fail.ExitLimit:
-				return lines.Broken(err)
-			case err != nil:
-				err = fail.Limit("input_bytes", "line %d: %v", n, err)
-			default:
-				if call, err = wire.ParseSubject(line); err != nil {
-					err = fail.Usage("line %d: %v", n, err).WithHint("kx policy check --help")
-				} else if _, ok := mode.Parse(call.Mode); call.Mode != "" && !ok {
-					err = fail.Usage("line %d: there is no mode %q", n, call.Mode)
-				}
-			}
-			var doc any
-			if err != nil {
-				worst = fail.Worst(worst, fail.Exit(err))
-				doc = wire.ErrorDoc{Type: "error", V: wire.Version, Error: *fail.As(err).Wire()}
-			} else {
-				dec := d.explain(call)
-				worst = fail.Worst(worst, exitOf(dec, false))
-				doc = dec
-			}
-			if err := emit(doc); err != nil {
-				return err
-			}
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return o.exit(worst)
-}
-
 var decisionColumns = out.Columns[any]{
 	Header: []string{"TOOL", "DECISION", "RULE", "SOURCE", "REASON"},
 	Row: func(doc any) []string {
+		if e, ok := doc.(out.Encoded); ok {
+			doc = e.Doc
+		}
 		switch d := doc.(type) {
 		case *wire.Decision:
-			return []string{d.Tool, string(d.Decision), ruleText(d.Rule), source(d.Rule), strings.TrimSpace(ownReason(d) + " " + d.Hint)}
+			return []string{d.Tool, string(d.Decision), view.RuleText(d.Rule), view.Source(d.Rule), strings.TrimSpace(view.OwnReason(d) + " " + d.Hint)}
 		case wire.ErrorDoc:
 			return []string{"", "error", "", "", d.Error.Message}
 		}

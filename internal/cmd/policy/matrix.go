@@ -10,6 +10,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/policy/view"
 	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
@@ -18,14 +19,14 @@ import (
 // MatrixOptions of kx policy matrix.
 type MatrixOptions struct {
 	App  *app.App
-	Open func() (*deps, error)
+	Open func() (*view.Deps, error)
 
 	Tool string
 }
 
 // NewMatrix returns the command; a nil run is the real one.
 func NewMatrix(a *app.App, run func(context.Context, *MatrixOptions) error) *app.Command {
-	o := &MatrixOptions{App: a, Open: func() (*deps, error) { return open(a) }}
+	o := &MatrixOptions{App: a, Open: func() (*view.Deps, error) { return view.Open(a) }}
 	if run == nil {
 		run = matrix
 	}
@@ -53,7 +54,7 @@ func matrix(_ context.Context, o *MatrixOptions) error {
 		return err
 	}
 	var names []string
-	for _, n := range slices.Concat(d.tools.Names(), catalogue.Names()) {
+	for _, n := range slices.Concat(d.Tools.Names(), catalogue.Names()) {
 		ok, _ := path.Match(o.Tool, n)
 		if (ok || o.Tool == "") && !slices.Contains(names, n) {
 			names = append(names, n)
@@ -65,7 +66,7 @@ func matrix(_ context.Context, o *MatrixOptions) error {
 	if len(names) == 0 {
 		return fail.NotFound("no_such_tool", "no tool matches %q", o.Tool).WithHint("kx tool list --all")
 	}
-	rows := d.judge.Matrix(names, d.loaded)
+	rows := d.Judge.Matrix(names, d.Loaded)
 	p := o.App.Printer()
 	header := append(append([]string{"TOOL"}, mode.All...), "RULE", "SOURCE")
 	if err := out.List(p, out.Columns[wire.MatrixRow]{Header: header, Row: cells}, rows); err != nil {
@@ -89,11 +90,11 @@ func matrix(_ context.Context, o *MatrixOptions) error {
 				t.Printf("\n\\* depends on the input:\n\n")
 				fallthrough
 			case p.Format() == out.MD:
-				t.Printf("- %s\n", d.shortened(n))
+				t.Printf("- %s\n", d.Shortened(n))
 			case i == 0:
-				t.Printf("* depends on the input: %s\n", d.shortened(n))
+				t.Printf("* depends on the input: %s\n", d.Shortened(n))
 			default:
-				t.Printf("                        %s\n", d.shortened(n))
+				t.Printf("                        %s\n", d.Shortened(n))
 			}
 		}
 	})
@@ -109,5 +110,5 @@ func cells(r wire.MatrixRow) []string {
 		}
 		row = append(row, string(c.Decision)+star)
 	}
-	return append(row, ruleText(r.Rule), source(r.Rule))
+	return append(row, view.RuleText(r.Rule), view.Source(r.Rule))
 }

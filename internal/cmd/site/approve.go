@@ -22,6 +22,9 @@ const poll = 200 * time.Millisecond
 // Kxd returns the program of the residents and of the agent loop.
 func (s *Site) Kxd() (string, error) {
 	override := s.app.Getenv("KX_KXD")
+	if s.below {
+		override = "" // the environment is the agent's
+	}
 	var folders []string
 	if override != "" {
 		ws, err := s.Workspace()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/user"
 	"strings"
 	"time"
 
@@ -12,7 +13,9 @@ import (
 	"github.com/kxtools/kx/internal/base/fsx"
 	"github.com/kxtools/kx/internal/base/lineage"
 	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/base/proc"
 	"github.com/kxtools/kx/internal/gate"
+	"github.com/kxtools/kx/internal/gate/hook"
 	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/gate/scope"
@@ -24,6 +27,7 @@ import (
 	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/internal/tools"
 	"github.com/kxtools/kx/internal/tools/human"
+	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -52,18 +56,35 @@ func (s *Site) judging() (judge.Options, error) {
 }
 
 // Judge returns a judge for explanations: it takes any mode and touches nothing.
+// With --session it explains the calls of that session.
 func (s *Site) Judge() (*judge.Judge, error) {
-	o, err := s.judging()
+	o, err := s.Judging()
 	if err != nil {
 		return nil, err
 	}
-	o.AnyMode = true
+	if id := s.app.Globals.Session; id != "" {
+		own, err := s.session(o.State, id)
+		if err != nil {
+			return nil, err
+		}
+		o.ID, o.Session, o.Caller = id, own.Mode, own.Caller
+	}
+	return judge.Open(o)
+}
+
+// Judging returns what explanations are judged by here, of no session.
+func (s *Site) Judging() (judge.Options, error) {
+	o, err := s.judging()
+	if err != nil {
+		return o, err
+	}
+	o.AnyMode, o.Now = true, s.app.Now
 	if o.State, err = s.Peek(); err != nil {
-		return nil, err
+		return o, err
 	}
 	o.Sandbox = s.Sandbox(o.Dirs, o.State)
 	o.Sandbox.DryRun = true
-	return judge.Open(o)
+	return o, nil
 }
 
 // Walls returns what stands between programs and this machine, for people: nothing
@@ -122,6 +143,7 @@ type GateOptions struct {
 	Caller  string
 	Scope   scope.Scope
 	Run     bool // an agent's run
+	Foreign bool // calls that another agent runs itself
 	Wait    time.Duration
 }
 
@@ -145,13 +167,18 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 	}
 	sb := s.Sandbox(jo.Dirs, jo.State)
 	jo.Session, jo.Scope, jo.ID, jo.Caller, jo.Now, jo.Sandbox = o.Mode, o.Scope, o.Session, o.Caller, s.app.Now, sb
-	j, err := judge.Open(jo)
-	if err != nil {
-		return nil, err
-	}
-	reg, err := s.Tools(j)
-	if err != nil {
-		return nil, err
+	var reg *tool.Registry
+	if o.Foreign {
+		// Its tools are its own, and so is the /tmp that they see.
+		jo.Ceiling, jo.Sandbox = mode.Default, nil
+	} else {
+		j, err := judge.Open(jo)
+		if err != nil {
+			return nil, err
+		}
+		if reg, err = s.Tools(j); err != nil {
+			return nil, err
+		}
 	}
 	g := &gate.Gate{
 		Tools: reg, Audit: audit.New(jo.State, s.app.Now), Approvals: approval.New(jo.State, s.app.Now),
@@ -161,6 +188,9 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 		Run:     o.Run, Wait: o.Wait,
 	}
 	g.Await = func(ctx context.Context, id string) error { return s.Await(ctx, g.Approvals, id) }
+	g.HookEnv = func() []string { return proc.Env(nil, s.app.Getenv) }
+	g.Post = s.post
+	g.KeepRules = func(list []hook.Rule) error { return keepRules(store, g, list) }
 	g.Ring, g.Enter = s.Ring, func() error { return s.enterRoot(jo.State) }
 	g.Journal = shared{store, o.Session} // an agent's run puts its own in its place
 	return g, nil
@@ -168,7 +198,16 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 
 // Sandbox makes the walls around programs.
 func (s *Site) Sandbox(d paths.Dirs, st *state.State) *sandbox.Sandbox {
-	return &sandbox.Sandbox{Dirs: d, Scratch: scratch.New(st, s.app.Now), Getenv: s.app.Getenv, Boot: lineage.Boot}
+	return &sandbox.Sandbox{Dirs: d, Scratch: scratch.New(st, s.app.Now), Getenv: s.app.Getenv, Passwd: passwd, Boot: lineage.Boot}
+}
+
+// passwd is the home that the system has on record for the user.
+func passwd() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.HomeDir
 }
 
 // callID is the length of the ids of calls that bring none: 31^10 leaves no
@@ -178,14 +217,18 @@ const callID = 10
 // SharedSession returns the options of a session that is not an agent's run: its
 // id must exist, and its mode is a ceiling.
 func (s *Site) SharedSession(id string) (GateOptions, error) {
-	o := GateOptions{Session: id, Caller: s.Caller("cli")}
 	if id == "" {
-		return o, nil
+		return GateOptions{Caller: s.Caller("cli")}, nil
 	}
 	st, err := s.State()
 	if err != nil {
-		return o, err
+		return GateOptions{}, err
 	}
+	return s.session(st, id)
+}
+
+func (s *Site) session(st *state.State, id string) (GateOptions, error) {
+	o := GateOptions{Session: id, Caller: s.Caller("cli")}
 	m, err := session.New(st, s.app.Now).Meta(id)
 	if err != nil {
 		return o, err

@@ -25,6 +25,20 @@ func (s *Site) enterRoot(st *state.State) error {
 	return nil
 }
 
+// EnterClient enters the agent that this process answers, as one below which no
+// person acts.
+func (s *Site) EnterClient(name string) error {
+	s.below = true
+	st, err := s.State()
+	if err != nil {
+		return err
+	}
+	if err := agentroot.New(st, s.app.Now).RegisterClient(name); err != nil {
+		return fail.Failed("not_recorded", "no call is allowed before it is on record who makes it: %v", err).Because(err)
+	}
+	return nil
+}
+
 // belowRoot refuses what is for a person to a process that descends from a tool or
 // an agent.
 func (s *Site) belowRoot(line string) error {

@@ -19,6 +19,7 @@ type Site struct {
 	app   *app.App
 	dirs  *paths.Dirs
 	state *state.State
+	below bool // an agent has started this process to ask about a call
 }
 
 // Of returns the site of a command. It opens nothing.

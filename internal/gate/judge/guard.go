@@ -91,6 +91,24 @@ func join(d *wire.Decision, c guard.Call, inner *wire.Decision) {
 	d.Mandatory = (d.Mandatory || inner.Mandatory) && d.BaseDecision == wire.Ask
 }
 
+// Also adds to a decision what was decided of a call that is made along with it;
+// the worst counts.
+func Also(d, inner *wire.Decision) {
+	join(d, guard.Call{Leaf: len(d.Leaves), Tool: inner.Tool}, inner)
+	entry, _ := catalogue.Lookup(d.Tool)
+	policy.ApplyMode(d, d.EffectiveMode, entry.Plan)
+	hit := d.Guard
+	if hit == nil {
+		hit = inner.Guard
+	}
+	if hit != nil {
+		d.Guard, d.Reason = hit, hit.Reason
+	}
+	if hit != nil || inner.Decision == wire.Deny {
+		d.Decision, d.ApprovalRequired = wire.Deny, false
+	}
+}
+
 // head returns the beginning of a regular file.
 func head(path string) ([]byte, error) {
 	// A pipe would wait for somebody to open its other end.

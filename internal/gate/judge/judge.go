@@ -20,6 +20,7 @@ import (
 	"github.com/kxtools/kx/internal/record/trust"
 	"github.com/kxtools/kx/pkg/policy"
 	"github.com/kxtools/kx/pkg/policy/catalogue"
+	"github.com/kxtools/kx/pkg/policy/grant"
 	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -32,9 +33,12 @@ type Options struct {
 	State     *state.State
 	Mode      string // as the caller asks for it, "" if nobody did
 	Session   string // the mode of the session that the calls belong to, "" if it has none
+	Ceiling   string // the widest mode of whoever calls, "" if that is anybody
 	ID        string // of that session, "" for explanations outside of any
 	Caller    string // whose calls they are
 	Now       func() time.Time
+	Policy    *config.File     // takes the place of the user's policy file
+	Granted   []policy.Rule    // the session's rules, of an explanation without ID
 	AnyMode   bool             // explain any mode, even one that would widen
 	Scope     scope.Scope      // of the session
 	Sandbox   *sandbox.Sandbox // knows where /tmp lies; nil for the machine's
@@ -71,7 +75,10 @@ func Open(o Options) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	var granted []policy.Rule
+	if o.Policy != nil {
+		cfg.UserPolicy = o.Policy
+	}
+	granted := o.Granted
 	if o.ID != "" {
 		if granted, err = rules.Granted(o.State, o.Now, o.ID, o.Caller); err != nil {
 			return nil, err
@@ -93,10 +100,18 @@ func Open(o Options) (*Judge, error) {
 	}
 	j.env = &policy.Env{
 		Workspace: j.Workspace, Cwd: j.Cwd, Home: o.Dirs.Home,
-		Writable: append(j.Temp.Names(), cfg.Sandbox.Writable...), Outside: j.Temp.Kept, Resolver: Files{j.Temp},
+		Writable: append(j.Temp.Names(), cfg.Sandbox.Writable...), Outside: j.Temp.Kept, Resolver: Files{Temp: j.Temp},
 	}
 	j.guard = guard.New(append([]string{j.Workspace}, cfg.Sandbox.Writable...), o.Dirs, head)
 	return j, nil
+}
+
+// Hooks are the hooks in force: those of the project only where its code is trusted.
+func (j *Judge) Hooks() []config.Hook {
+	if j.Trust.Level != trust.LevelCode {
+		return j.Config.Hooks
+	}
+	return append(slices.Clone(j.Config.Hooks), j.Config.ProjectHooks...)
 }
 
 // Place is where the programs of a session run.
@@ -122,7 +137,7 @@ func effectiveMode(cfg *config.Config, o Options) (string, error) {
 		m = cfg.Mode
 	}
 	ceilings := []struct{ mode, what string }{
-		{cfg.MaxMode, "max_mode"}, {o.Session, "the session's mode"}, {cfg.ProjectMode, "the project's mode"},
+		{cfg.MaxMode, "max_mode"}, {o.Ceiling, "the widest that other agents have"}, {o.Session, "the session's mode"}, {cfg.ProjectMode, "the project's mode"},
 	}
 	for _, c := range ceilings {
 		if c.mode == "" || mode.Narrows(c.mode, m) {
@@ -143,12 +158,40 @@ func effectiveMode(cfg *config.Config, o Options) (string, error) {
 	return m, nil
 }
 
+// At returns a judge for calls that start in another folder of the workspace.
+func (j *Judge) At(cwd string) *Judge {
+	if !paths.Inside(j.Workspace, cwd) {
+		cwd = j.Workspace
+	}
+	c, env := *j, *j.env
+	env.Cwd, c.Cwd, c.env = cwd, cwd, &env
+	return &c
+}
+
+// Grants returns the smallest literal rules that allow a call, see pkg/policy/grant.
+func (j *Judge) Grants(name string, input json.RawMessage) ([]policy.Rule, error) {
+	return grant.Rules(name, input, j.env)
+}
+
+// NoSandbox is why a command needs a person: nothing but the rules holds it.
+const NoSandbox = "commands run without a full sandbox on this machine"
+
 // Once returns a judge for one call, which resolves a path once: the file that it
 // decides of and the file that it makes canonical are one, even if somebody moves
 // a symlink in between.
 func (j *Judge) Once() *Judge {
 	c, env := *j, *j.env
-	env.Resolver = &once{Files: Files{j.Temp}, seen: map[string]resolved{}}
+	files, _ := env.Resolver.(Files)
+	env.Resolver = &once{Files: files, seen: map[string]resolved{}}
+	c.env = &env
+	return &c
+}
+
+// Burst returns a judge for calls that are explained in one breath, one after the
+// other: a folder is looked up once.
+func (j *Judge) Burst() *Judge {
+	c, env := *j, *j.env
+	env.Resolver = Files{Temp: j.Temp, folders: map[string]string{}}
 	c.env = &env
 	return &c
 }
@@ -290,16 +333,40 @@ func sameRule(a, b *wire.Rule) bool {
 }
 
 // Files is the Resolver of the file system, as programs of a session see it.
-type Files struct{ Temp sandbox.Temp }
+type Files struct {
+	Temp sandbox.Temp
+
+	folders map[string]string // what they are, if that is remembered
+}
 
 // Resolve follows the links of a path.
 func (f Files) Resolve(path string) (string, error) {
 	if f.Temp.Holds(filepath.Clean(path)) {
 		path = f.Temp.Real(path)
 	}
-	real, err := paths.Canonical("/", path)
+	real, err := f.canonical(path)
 	return f.Temp.Name(real), err
 }
+
+func (f Files) canonical(path string) (string, error) {
+	dir, name := filepath.Split(path)
+	if f.folders == nil || name == "" || filepath.Clean(path) != path || len(path) > maxRemembered {
+		return paths.Canonical("/", path)
+	}
+	real, ok := f.folders[dir]
+	if !ok {
+		var err error
+		if real, err = paths.Canonical("/", dir); err != nil {
+			return "", err
+		}
+		f.folders[dir] = real
+	}
+	return paths.Below(real, name)
+}
+
+// maxRemembered is the longest path whose folder is remembered; of longer ones the
+// length itself may be wrong.
+const maxRemembered = 1 << 10
 
 // Glob lists what a pattern matches.
 func (f Files) Glob(pattern string) ([]string, error) {

@@ -56,8 +56,8 @@ func Load(c *config.Config, granted ...policy.Rule) (*Rules, error) {
 	return &Rules{Set: set, Digest: hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
-// Granted returns the rules that people gave a session for a caller when they
-// answered its requests.
+// Granted returns the rules that people gave a session for a caller: when they
+// answered its requests, or with kx policy add.
 func Granted(st *state.State, now func() time.Time, id, caller string) ([]policy.Rule, error) {
 	lines, err := session.New(st, now).Rules(id)
 	if err != nil || len(lines) == 0 {
@@ -69,16 +69,21 @@ func Granted(st *state.State, now func() time.Time, id, caller string) ([]policy
 		if l.Caller != "" && l.Caller != caller {
 			continue
 		}
-		// The line was written before the answer, which somebody else may
-		// have given first.
-		a, err := answers.Get(l.ApprovalID)
-		if err != nil || a.Scope != approval.Session || a.Session != id {
-			continue
+		r := policy.FromWire(&l.Rule, policy.Session)
+		r.Origin, r.File, r.Line = policy.Static, "session "+id, len(out)+1
+		switch {
+		case l.Hook != "":
+			r.Origin, r.File, r.Sandbox, r.Final = policy.HookUpdate, "hook "+l.Hook, "", false
+		case l.ApprovalID != "":
+			// The line was written before the answer, which somebody else may
+			// have given first.
+			a, err := answers.Get(l.ApprovalID)
+			if err != nil || a.Scope != approval.Session || a.Session != id {
+				continue
+			}
+			r.Origin, r.File = policy.Approval, "approval "+l.ApprovalID
 		}
-		out = append(out, policy.Rule{
-			Tool: l.Rule.Tool, Effect: l.Rule.Effect, Command: l.Rule.When["command"], Path: l.Rule.When["path"], URL: l.Rule.When["url"],
-			Decision: l.Rule.Decision, Sandbox: l.Rule.Sandbox, Scope: policy.Session, Origin: policy.Approval, File: "approval " + l.ApprovalID, Line: len(out) + 1,
-		})
+		out = append(out, r)
 	}
 	return out, nil
 }

@@ -11,21 +11,31 @@ import (
 	"github.com/kxtools/kx/internal/base/paths"
 )
 
-// caches are what builds need and nobody else trusts: a folder of the home, and
-// the variables that name another one.
-var caches = []struct {
+// cache is what builds need and nobody else trusts: a folder of the home, and the
+// variables that name another one.
+type cache struct {
 	name, path string
 	env        []string
-}{
+}
+
+var caches = []cache{
 	{"cache", ".cache", []string{"XDG_CACHE_HOME"}},
 	{"npm", ".npm", []string{"npm_config_cache"}},
 	{"go", "go/pkg", []string{"GOMODCACHE"}},
 	{"cargo", ".cargo", []string{"CARGO_HOME"}},
 	{"gradle", ".gradle", []string{"GRADLE_USER_HOME"}},
-	{"maven", ".m2/repository", nil},
+	{"maven", ".m2/repository", []string{"MAVEN_ARGS=-Dmaven.repo.local"}},
 	{"pnpm", ".local/share/pnpm", nil},
 	{"bun", ".bun/install/cache", []string{"BUN_INSTALL_CACHE_DIR"}},
 	{"nuget", ".nuget/packages", []string{"NUGET_PACKAGES"}},
+	{"dotnet", ".dotnet", []string{"DOTNET_CLI_HOME"}},
+	{"yarn", ".yarn/berry", []string{"YARN_GLOBAL_FOLDER"}},
+	{"bundle", ".bundle", []string{"BUNDLE_USER_HOME"}},
+	{"pipenv", ".local/share/virtualenvs", []string{"WORKON_HOME"}},
+	{"mix", ".mix", []string{"MIX_HOME"}},
+	{"hex", ".hex", []string{"HEX_HOME"}},
+	{"stack", ".stack", []string{"STACK_ROOT"}},
+	{"cabal", ".cabal", []string{"CABAL_DIR"}},
 }
 
 // The lists below are masked where they exist. They may have the patterns of
@@ -92,13 +102,19 @@ func (b *build) masked() []string {
 	}
 	list = append(list, filepath.Join("/run/user", strconv.Itoa(b.Dirs.UID)))
 	add("/", services)
-	add(b.Dirs.Home, helpers)
-	add(b.Dirs.Home, credentials)
+	homes := []string{b.Dirs.Home}
+	if other := b.Passwd(); filepath.IsAbs(other) && filepath.Clean(other) != b.Dirs.Home {
+		homes = append(homes, filepath.Clean(other)) // ssh looks there, whatever HOME says
+	}
+	for _, home := range homes {
+		add(home, helpers)
+		add(home, credentials)
+		if rc := filepath.Join(home, ".npmrc"); npmToken(rc) {
+			list = append(list, rc)
+		}
+	}
 	if b.Dirs.UID == 0 {
 		add("/", secretsOfRoot)
-	}
-	if rc := filepath.Join(b.Dirs.Home, ".npmrc"); npmToken(rc) {
-		list = append(list, rc)
 	}
 	return slices.DeleteFunc(list, func(m string) bool {
 		return paths.Inside(m, b.place.Workspace) || inside(b.place.Sockets, m)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/record/scratch"
 )
 
 // settings are files and folders of a workspace that tell a person's programs what
@@ -30,20 +31,47 @@ func (b *build) protect() error {
 	return nil
 }
 
-// keep makes a path stay as it is, or stay away.
+// maxLinks is how many links the kernel follows to a file.
+const maxLinks = 40
+
+// keep makes a path stay as it is, or stay away; so also, where it is a link, what
+// it leads to, if that can be written.
 func (b *build) keep(path string) {
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		b.absent = append(b.absent, path)
-		return
+	for range maxLinks {
+		fi, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			b.absent = append(b.absent, path)
+			return
+		}
+		b.plan.Fixed = append(b.plan.Fixed, path)
+		if err != nil || fi.Mode()&fs.ModeSymlink == 0 {
+			return
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			return
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		if path = filepath.Clean(to); paths.Inside(path, b.place.Workspace) || !inside(b.roots(), path) {
+			return
+		}
+		b.pinAbove(path)
 	}
-	b.plan.Fixed = append(b.plan.Fixed, path)
 }
 
 // takeAway moves what a program has made where it may not into a folder aside.
 // While it runs nothing can keep it from making what is not there.
 func (b *build) takeAway() []string {
 	var notes []string
+	if len(b.absent) > 0 {
+		for _, dir := range append([]string{b.place.Workspace}, b.plan.Pinned...) {
+			regain(dir)
+		}
+	}
 	for _, path := range b.absent {
+		regain(path)
 		if _, err := os.Lstat(path); err != nil {
 			continue
 		}
@@ -56,7 +84,7 @@ func (b *build) takeAway() []string {
 			aside = filepath.Join(aside, filepath.Base(path))
 			err = os.Rename(path, aside)
 			if err != nil { // another file system
-				err = os.RemoveAll(path)
+				err = scratch.Remove(path)
 				aside = ""
 			}
 		}
@@ -73,18 +101,31 @@ func (b *build) takeAway() []string {
 	return notes
 }
 
+// regain gives the owner all rights over a folder, if there is one: a program may
+// have taken them away, so that nothing in it can be moved.
+func regain(dir string) {
+	root, err := os.OpenRoot(filepath.Dir(dir)) // another program may put a link in its place
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	name := filepath.Base(dir)
+	if fi, err := root.Lstat(name); err == nil && fi.IsDir() && fi.Mode().Perm()&0o700 != 0o700 {
+		_ = root.Chmod(name, fi.Mode().Perm()|0o700)
+	}
+}
+
 // maxHidden is how many files are masked by rules: each costs the kernel a mount.
 const maxHidden = 4096
 
 // hide masks the files that rules hide from every program. A pattern is absolute;
 // where it begins with **/ the workspace and what else can be written is searched.
 func (b *build) hide() error {
-	roots := append([]string{b.place.Workspace}, b.place.Writable...)
 	var found []string
 	for _, pattern := range b.place.Hidden {
 		bases := []string{"/"}
 		if rest, ok := strings.CutPrefix(pattern, "**/"); ok {
-			bases, pattern = roots, "**/"+rest
+			bases, pattern = b.roots(), "**/"+rest
 		} else {
 			base, rest := doublestar.SplitPattern(pattern)
 			bases, pattern = []string{base}, rest
@@ -117,11 +158,19 @@ func (b *build) hide() error {
 
 var errTooMany = errors.New("too many files")
 
-// conceal masks a path and pins the folders above it: moved away, its name would
-// be another one in the next call.
+// roots are the folders in which programs write.
+func (b *build) roots() []string { return append([]string{b.place.Workspace}, b.place.Writable...) }
+
+// conceal masks a path.
 func (b *build) conceal(path string) {
 	b.plan.Masked = append(b.plan.Masked, path)
-	for _, root := range append([]string{b.place.Workspace}, b.place.Writable...) {
+	b.pinAbove(path)
+}
+
+// pinAbove pins the folders above a path: moved away, its name would be another
+// one in the next call.
+func (b *build) pinAbove(path string) {
+	for _, root := range b.roots() {
 		if !paths.Inside(root, path) {
 			continue
 		}

@@ -30,12 +30,9 @@ func (b *build) repository() error {
 		b.gitDir(dot)
 	case fi.Mode().IsRegular():
 		b.plan.Fixed = append(b.plan.Fixed, dot)
-		if own, common := worktree(dot); own != "" {
+		if common := worktree(dot); common != "" {
 			b.mount(jail.Mount{Source: common, Target: common})
 			b.gitDir(common)
-			for _, name := range []string{"gitdir", "commondir", "config.worktree"} {
-				b.keep(filepath.Join(own, name))
-			}
 		}
 	default:
 		b.plan.Fixed = append(b.plan.Fixed, dot)
@@ -69,7 +66,30 @@ func (b *build) gitDir(dir string) {
 		}
 		return nil
 	})
+	b.worktrees(filepath.Join(dir, "worktrees"))
 	slices.Sort(b.plan.Pinned) // a folder before those inside of it
+}
+
+// worktrees keeps what tells git in linked worktrees where their repository and its
+// configuration are: this one, and those elsewhere, where a person works. One inside
+// of the workspace says so in a file that programs write anyway.
+func (b *build) worktrees(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		own := filepath.Join(dir, e.Name())
+		tree, err := paths.Canonical(own, firstLine(filepath.Join(own, "gitdir")))
+		if err != nil || paths.Inside(b.place.Workspace, tree) && tree != filepath.Join(b.place.Workspace, ".git") {
+			continue
+		}
+		for _, d := range []string{dir, own} {
+			if !slices.Contains(b.plan.Pinned, d) {
+				b.plan.Pinned = append(b.plan.Pinned, d)
+			}
+		}
+		for _, name := range []string{"gitdir", "commondir", "config.worktree"} {
+			b.keep(filepath.Join(own, name))
+		}
+	}
 }
 
 func isGitDir(dir string) bool {
@@ -81,27 +101,26 @@ func isGitDir(dir string) bool {
 	return true
 }
 
-// worktree returns the git directory of a linked worktree and the one that it
-// shares with others, if these say the same: a file alone must not open a
-// repository of its choice.
-func worktree(dot string) (own, common string) {
+// worktree returns the git directory that a linked worktree shares with others, if
+// both say the same: a file alone must not open a repository of its choice.
+func worktree(dot string) (common string) {
 	link, ok := strings.CutPrefix(firstLine(dot), "gitdir: ")
 	if !ok {
-		return "", ""
+		return ""
 	}
 	own, err := paths.Canonical(filepath.Dir(dot), link)
 	if err != nil {
-		return "", ""
+		return ""
 	}
 	back, err := paths.Canonical(own, firstLine(filepath.Join(own, "gitdir")))
 	if err != nil || back != dot {
-		return "", ""
+		return ""
 	}
 	common, err = paths.Canonical(own, firstLine(filepath.Join(own, "commondir")))
 	if err != nil || filepath.Dir(filepath.Dir(own)) != common || filepath.Base(filepath.Dir(own)) != "worktrees" || !isGitDir(common) {
-		return "", ""
+		return ""
 	}
-	return own, common
+	return common
 }
 
 // maxLine bounds the small files of git that hold a path.

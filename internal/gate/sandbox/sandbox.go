@@ -65,6 +65,7 @@ type Sandbox struct {
 	Dirs    paths.Dirs
 	Scratch *scratch.Store
 	Getenv  func(string) string
+	Passwd  func() string          // the home that the system has on record for the user, "" if none
 	Boot    func() (string, error) // names this start of the machine
 	DryRun  bool                   // nothing is found out about the machine
 
@@ -113,7 +114,7 @@ func (s *Sandbox) Confine(at Place, prof Profile, argv []string, dir string) (*C
 	steps := []func() error{b.masks, b.sockets, b.hide}
 	switch walls.Kind {
 	case jail.Full:
-		steps = append([]func() error{b.temp, b.keepInSight, b.caches(walls.Layers), b.write, b.repository, b.protect}, steps...)
+		steps = append([]func() error{b.temp, b.ownFiles, b.keepInSight, b.caches(walls.Layers), b.write, b.repository, b.protect}, steps...)
 	case jail.Landlock:
 		steps = []func() error{b.writeInPlace, b.masks, b.hide, b.real}
 	default:
@@ -154,6 +155,15 @@ func (b *build) temp() error {
 		}
 	}
 	b.env = append(b.env, "TMPDIR=/tmp")
+	return nil
+}
+
+// ownFiles lets the superuser unpack: its tar gives files to their owners, and
+// behind the walls there is nobody else.
+func (b *build) ownFiles() error {
+	if b.Dirs.UID == 0 {
+		b.env = append(b.env, "TAR_OPTIONS=--no-same-owner")
+	}
 	return nil
 }
 
@@ -206,9 +216,7 @@ func (b *build) caches(layers bool) func() error {
 			dir := filepath.Join(b.Dirs.Home, c.path)
 			fi, err := os.Lstat(dir)
 			if !layers || err != nil || !fi.IsDir() || paths.Inside(dir, b.place.Workspace) {
-				for _, v := range c.env {
-					b.env = append(b.env, v+"="+filepath.Join("/tmp/.cache", c.name))
-				}
+				b.moveCache(c, temps[0])
 				continue
 			}
 			upper, work, err := at.Layer(c.name)
@@ -218,6 +226,13 @@ func (b *build) caches(layers bool) func() error {
 			b.mount(jail.Mount{Source: dir, Target: dir, Upper: upper, Work: work})
 		}
 		return nil
+	}
+}
+
+// moveCache lets programs keep a cache in a folder of the temp.
+func (b *build) moveCache(c cache, temp string) {
+	for _, v := range c.env {
+		b.env = append(b.env, v+"="+filepath.Join(temp, ".cache", c.name))
 	}
 }
 
@@ -243,13 +258,16 @@ func (b *build) write() error {
 }
 
 // writeInPlace is write where nothing can be mounted: programs see the real /tmp,
-// and write in a temp of the session.
+// and write in a temp of the session, where their caches are too.
 func (b *build) writeInPlace() error {
 	dir, err := b.Scratch.Temp(b.place.Session)
 	if err != nil {
 		return err
 	}
 	b.env = append(b.env, "TMPDIR="+dir)
+	for _, c := range caches {
+		b.moveCache(c, dir)
+	}
 	b.mount(jail.Mount{Source: dir, Target: dir})
 	return b.write()
 }
@@ -269,6 +287,7 @@ func (b *build) masks() error {
 			return fail.Failed("sandbox", "%s can't be made: %v", dir, err).Because(err)
 		}
 	}
+	_ = os.MkdirAll(b.Dirs.Runtime, 0o700) // where it can't be made there are no sockets
 	list := append([]string{b.Dirs.State, b.Dirs.Config, b.Dirs.Runtime}, b.Dirs.Defaults...)
 	list = append(list, b.masked()...)
 	b.plan.Masked = append(b.plan.Masked, list...)

@@ -19,7 +19,7 @@ func (h *Host) decideAll(r *sock.Request, allow bool, send func(any) error) (any
 	if err := arguments(r, &args); err != nil {
 		return nil, err
 	}
-	by, err := h.person(r, args.Note)
+	by, err := h.person(r, "", args.Note)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
@@ -137,13 +138,15 @@ type answerArgs struct {
 	Answers []wire.QuestionAnswer `json:"answers,omitempty"` // of answer
 }
 
-// person refuses whoever may not answer, and says who it is.
-func (h *Host) person(r *sock.Request, note string) (wire.Decider, error) {
+// person refuses whoever may not answer, and says who it is. That somebody tried is
+// on record; id is the request that it was about.
+func (h *Host) person(r *sock.Request, id, note string) (wire.Decider, error) {
+	err := h.mayDecide(r)
 	if r.Key != "approver" {
-		return wire.Decider{}, fail.Denied("not_an_approver", "only the approver key answers requests")
+		err = fail.Denied("not_an_approver", "only the approver key answers requests")
 	}
-	if err := h.mayDecide(r); err != nil {
-		return wire.Decider{}, err
+	if err != nil {
+		return wire.Decider{}, errors.Join(err, h.recordRefusal(r, id, err))
 	}
 	if n := len(note); n > maxNote {
 		return wire.Decider{}, fail.Limit("note_bytes", "the note has %d bytes, more than %d", n, maxNote)
@@ -153,9 +156,22 @@ func (h *Host) person(r *sock.Request, note string) (wire.Decider, error) {
 	return by, nil
 }
 
+// recordRefusal writes down that somebody who is no person wanted to answer.
+func (h *Host) recordRefusal(r *sock.Request, id string, why error) error {
+	line := audit.Approval{Type: audit.TypeApproval, V: wire.Version, State: audit.StateRefused, Note: r.Verb + ": " + fail.As(why).Msg}
+	if a, err := h.approvals.Get(id); err == nil {
+		line.ID, line.Kind, line.Tool, line.Session, line.Caller, line.ActionHash = a.ID, a.Kind, a.Tool, a.Session, a.Caller, a.ActionHash
+	}
+	by := r.Peer
+	by.Kind = "guard"
+	line.DecidedBy = &by
+	_, err := h.log.Append(line, false)
+	return err
+}
+
 // reply writes the answers to questions.
 func (h *Host) reply(r *sock.Request, args *answerArgs) (any, error) {
-	by, err := h.person(r, args.Note)
+	by, err := h.person(r, args.ID, args.Note)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +216,7 @@ func (h *Host) give(id string, answer func() (*wire.Approval, error)) (*wire.App
 
 // decide writes an answer. The audit has it only once it is on disk.
 func (h *Host) decide(r *sock.Request, args *answerArgs, allow bool) (any, error) {
-	by, err := h.person(r, args.Note)
+	by, err := h.person(r, args.ID, args.Note)
 	if err != nil {
 		return nil, err
 	}

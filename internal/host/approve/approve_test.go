@@ -109,6 +109,12 @@ func (h *house) client(key string) *approve.Client {
 // answers returns the lines of the audit that tell of an answer to id.
 func (h *house) answers(id string) []audit.Approval {
 	h.t.Helper()
+	return slices.DeleteFunc(h.lines(id), func(a audit.Approval) bool { return a.State == audit.StateRefused })
+}
+
+// lines returns those of refusals, too.
+func (h *house) lines(id string) []audit.Approval {
+	h.t.Helper()
 	var list []audit.Approval
 	for e, err := range audit.New(h.st, h.now).List(audit.Filter{}) {
 		if err != nil {
@@ -227,8 +233,14 @@ func TestRefusals(t *testing.T) {
 	if got, err := h.store.Get(a.ID); err != nil || got.State != wire.ApprovalPending {
 		t.Errorf("the request is %+v, %v", got, err)
 	}
-	if lines := h.answers(a.ID); len(lines) > 0 {
-		t.Errorf("the audit has %+v", lines)
+	lines := h.lines(a.ID)
+	for _, l := range lines {
+		if l.State != audit.StateRefused || l.DecidedBy.Kind != "guard" || l.Tool != a.Tool || l.ActionHash != a.ActionHash || !strings.HasSuffix(l.Note, ": only the approver key answers requests") {
+			t.Errorf("the audit has %+v", l)
+		}
+	}
+	if len(lines) != 3 {
+		t.Errorf("the audit has %d lines of who may not answer", len(lines))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/user"
-	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/judge"
@@ -19,10 +18,6 @@ import (
 	"github.com/kxtools/kx/pkg/policy/rulefile"
 	"github.com/kxtools/kx/pkg/wire"
 )
-
-// sharedGrant is how long a grant for the session of a workspace's calls lasts:
-// that session has no end of its own.
-const sharedGrant = 8 * time.Hour
 
 // widen fills in what an allow says beyond "yes, once".
 func (h *Host) widen(args *answerArgs, ans *approval.Answer) error {
@@ -58,7 +53,10 @@ func (h *Host) widen(args *answerArgs, ans *approval.Answer) error {
 	if ans.Scope == approval.Session {
 		return h.addToSession(a, ans.Rules)
 	}
-	_, err = h.policyWith(a, rules)
+	old, err := config.ReadPolicy(h.config, os.Getuid())
+	if err == nil {
+		_, err = policyWith(old, a, rules)
+	}
 	return err
 }
 
@@ -104,7 +102,7 @@ func (h *Host) addToSession(a *wire.Approval, rules []wire.Rule) error {
 	for _, r := range rules {
 		l := session.Rule{Rule: r, ApprovalID: a.ID, At: now}
 		if session.Shared(a.Session) {
-			until := now.Add(sharedGrant)
+			until := now.Add(session.SharedLife)
 			l.Caller, l.ExpiresAt = a.Caller, &until
 		}
 		lines = append(lines, l)
@@ -114,22 +112,11 @@ func (h *Host) addToSession(a *wire.Approval, rules []wire.Rule) error {
 
 // policyWith returns the user's policy with the rules of a request added. It is
 // an error if the call would be denied all the same.
-func (h *Host) policyWith(a *wire.Approval, rules []policy.Rule) ([]byte, error) {
-	old, err := config.ReadPolicy(h.config, os.Getuid())
-	if err != nil {
-		return nil, err
-	}
-	text := append([]byte{}, old...)
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		text = append(text, '\n')
-	}
+func policyWith(old []byte, a *wire.Approval, rules []policy.Rule) ([]byte, error) {
 	for i := range rules {
 		rules[i].Reason = "allowed always with request " + a.ID
-		if len(text) > 0 {
-			text = append(text, '\n')
-		}
-		text = append(text, grant.TOML(&rules[i])...)
 	}
+	text := rulefile.Append(old, rules...)
 	f, err := rulefile.Parse(text, "policy.toml", policy.User)
 	if err != nil {
 		return nil, fail.Config("%v", err).WithHint("kx config validate").Because(err)
@@ -151,11 +138,16 @@ func (h *Host) always(a *wire.Approval) error {
 	if err != nil {
 		return err
 	}
-	text, err := h.policyWith(a, rules)
-	if err != nil {
-		return err
+	digest, bad := "", error(nil)
+	path, err := config.EditPolicy(h.config, os.Getuid(), func(old []byte, _ string) ([]byte, error) {
+		var text []byte
+		text, bad = policyWith(old, a, rules)
+		digest = config.Digest(text)
+		return text, bad
+	})
+	if bad != nil {
+		return bad
 	}
-	path, digest, err := config.WritePolicy(h.config, text)
 	if err != nil {
 		return fail.Failed("not_always", "request %s is allowed once; the rule could not be written: %v", a.ID, err).Because(err)
 	}

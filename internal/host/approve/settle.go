@@ -37,7 +37,7 @@ func (h *Host) recorded(a *wire.Approval) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if e.Type == audit.TypeApproval && e.ID == a.ID && e.State != wire.ApprovalPending {
+		if e.Type == audit.TypeApproval && e.ID == a.ID && e.State != wire.ApprovalPending && e.State != audit.StateRefused {
 			return true, nil
 		}
 	}

@@ -47,14 +47,19 @@ type Decision struct {
 
 // Outcome says how a call ended.
 type Outcome struct {
-	Type       string      `json:"type"`
-	V          int         `json:"v"`
-	CallID     string      `json:"call_id"`
-	Status     wire.Status `json:"status"`
-	Bytes      int64       `json:"bytes"`
-	DurationMS int64       `json:"duration_ms"`
+	Type       string         `json:"type"`
+	V          int            `json:"v"`
+	CallID     string         `json:"call_id"`
+	Status     wire.Status    `json:"status"`
+	Bytes      int64          `json:"bytes"`
+	DurationMS int64          `json:"duration_ms"`
+	Hooks      []wire.HookRun `json:"hooks,omitempty"` // of post_tool_use
 	Place
 }
+
+// StateRefused is the state of a line about somebody who wanted to answer and is no
+// person. The request is as it was.
+const StateRefused = "refused"
 
 // Approval says that a request to a person changed its state.
 type Approval struct {

@@ -45,6 +45,9 @@ type Config struct {
 	Approve      Approve
 	Experimental Experimental
 
+	Hooks        []Hook // the user's, in the order of the file
+	ProjectHooks []Hook // the project's, which only a trust that covers code lets run
+
 	HasUserConfig bool // the user has a config.toml
 
 	// Policies of the user and of the trusted project, nil where there is none.
@@ -207,6 +210,10 @@ func (c *Config) apply(f *File, d paths.Dirs) error {
 	if err != nil {
 		return err
 	}
+	if c.Hooks, entries, err = takeHooks(f, entries); err != nil {
+		return err
+	}
+	c.list(c.Hooks)
 	for _, e := range entries {
 		s, err := find(f, e)
 		if err != nil {
@@ -229,6 +236,10 @@ func (c *Config) narrow(f *File) error {
 	if err != nil {
 		return err
 	}
+	if c.ProjectHooks, entries, err = takeHooks(f, entries); err != nil {
+		return err
+	}
+	c.list(c.ProjectHooks)
 	for _, e := range entries {
 		s, err := find(f, e)
 		if err != nil {
@@ -237,7 +248,7 @@ func (c *Config) narrow(f *File) error {
 		switch {
 		case s == nil && e.name() == tableOfLimits:
 		case s == nil || s.kind != modeKind && !s.isLimit() || s.key == "max_mode":
-			return f.at(e.line, "a project may not set %s: it may set [limits] and mode", e.name())
+			return f.at(e.line, "a project may not set %s: it may set [limits], [hooks] and mode", e.name())
 		case s.key == "mode":
 			if why := s.kind.set(&c.ProjectMode, e.value, paths.Dirs{}); why != "" {
 				return f.wrong(e, "%s", why)

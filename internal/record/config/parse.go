@@ -19,7 +19,8 @@ type entry struct {
 	path  []string
 	line  int
 	table bool
-	value any // nil for the head of a table
+	each  bool // the head of one of several tables: its value is the list of all
+	value any  // nil for the head of a table
 }
 
 // name is the path as it is written in TOML.
@@ -57,7 +58,7 @@ func parse(f *File) ([]entry, error) {
 		case unstable.Table, unstable.ArrayTable:
 			var line int
 			table, line = r.key(nil, n.Key())
-			r.entries = append(r.entries, entry{path: table, line: line, table: n.Kind == unstable.Table})
+			r.entries = append(r.entries, entry{path: table, line: line, table: n.Kind == unstable.Table, each: n.Kind == unstable.ArrayTable})
 		case unstable.KeyValue:
 			r.keyValue(table, n)
 		}
@@ -140,7 +141,7 @@ func find(f *File, e entry) (*setting, error) {
 	case slices.Contains(names, name):
 		return nil, f.wrong(e, "it is no table")
 	}
-	better := argv.Nearest(name, append(tables, names...))
+	better := argv.Nearest(name, append(append(tables, tableOfHooks), names...))
 	for _, known := range names { // the key is right, its table is not
 		if known[strings.LastIndexByte(known, '.')+1:] == e.path[len(e.path)-1] {
 			better = known

@@ -192,14 +192,15 @@ func (s *Store) sweep(kind string) {
 		if err != nil || !e.IsDir() || s.now().Sub(fi.ModTime()) < keep {
 			continue
 		}
-		if remove(dir) == nil {
+		if Remove(dir) == nil {
 			_ = os.Remove(s.mark(dir))
 		}
 	}
 }
 
-// remove removes a folder, also one of overlayfs, which nobody may read.
-func remove(dir string) error {
+// Remove removes what a program left, also folders that nobody may read: those of
+// overlayfs, and those that a program closed.
+func Remove(dir string) error {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
 			_ = os.Chmod(path, 0o700)

@@ -14,7 +14,8 @@ import (
 	"github.com/kxtools/kx/pkg/wire"
 )
 
-// rulesFile has the rules that people gave a session when they answered. Its
+// rulesFile has the rules that people gave a session when they answered, or with
+// kx policy add. Its
 // lock is another one than the run's: a run holds that all the time.
 const (
 	rulesFile = "rules.jsonl"
@@ -27,7 +28,8 @@ type Rule struct {
 	Type       string     `json:"type"`
 	V          int        `json:"v"`
 	Rule       wire.Rule  `json:"rule"`
-	ApprovalID string     `json:"approval_id"`
+	ApprovalID string     `json:"approval_id"`      // "" if no answer goes with it
+	Hook       string     `json:"hook,omitempty"`   // that made it, in place of an answer
 	Caller     string     `json:"caller,omitempty"` // only for calls of this name
 	At         time.Time  `json:"at"`
 	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
@@ -63,6 +65,36 @@ func (s *Store) AddRules(id string, rules []Rule) error {
 		}
 	}
 	return log.Sync()
+}
+
+// RemoveRules takes back the rules of a session for which drop says so, and returns
+// how many that were. Lines that it can't read stay.
+func (s *Store) RemoveRules(id string, drop func(Rule) bool) (int, error) {
+	if _, err := s.Meta(id); err != nil {
+		return 0, err
+	}
+	unlock, err := fsx.Lock(filepath.Join(s.dir(id), rulesLock))
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	path, n := filepath.Join(s.dir(id), rulesFile), 0
+	var kept []byte
+	for l, err := range fsx.Lines(path) {
+		if err != nil {
+			return 0, err
+		}
+		var r Rule
+		if json.Unmarshal(l.Data, &r) == nil && r.Type == "session_rule" && drop(r) {
+			n++
+			continue
+		}
+		kept = append(append(kept, l.Data...), '\n')
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	return n, fsx.WriteFile(path, kept, 0)
 }
 
 // Rules returns the rules of a session that have not expired. A line that kx did
@@ -109,6 +141,10 @@ func (s *Store) ruleMAC(id string, r Rule) (string, error) {
 	h.Write(raw)
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
+
+// SharedLife is how long a rule for the session of a workspace's calls lives: that
+// session has no end of its own.
+const SharedLife = 8 * time.Hour
 
 // Shared tells the session of a workspace's calls from an agent's.
 func Shared(id string) bool { return strings.HasPrefix(id, "cli-") }

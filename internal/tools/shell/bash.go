@@ -127,8 +127,8 @@ func (b *bash) run(ctx context.Context, env *tool.Env, input json.RawMessage) (w
 		err = fail.Failed("exit_status", "the command exited with status %d", res.ExitCode)
 	}
 	out := output(res, err, cell.Label)
-	if cell.Plan != nil && res.ExitCode != 0 {
-		notes = append(notes, sandbox.Advice(in.Command, string(res.Stderr)+string(res.Stdout))...)
+	if cell.Plan != nil {
+		notes = append(notes, sandbox.Advice(in.Command, string(res.Stderr)+string(res.Stdout), cell.Label, res.ExitCode != 0)...)
 	}
 	for _, n := range notes {
 		out["text"] = out.Text() + "\n[" + n + "]"

@@ -5,6 +5,7 @@
 package catalogue
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -37,6 +38,8 @@ var (
 	// An MCP tool may do anything to files and the network until the user's
 	// configuration says less.
 	mcpEffects = []string{Read, Write, Net}
+	// A tool of another client may do anything at all.
+	foreignEffects = []string{Read, Write, Exec, Net}
 )
 
 // table lists every built-in name.
@@ -157,8 +160,8 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the entry of a tool name. A well-formed MCP name has one, too;
-// any other name that is not in the catalogue is unknown.
+// Lookup returns the entry of a tool name. A well-formed MCP name has one, too, and
+// so has CLIENT__NAME; any other name that is not in the catalogue is unknown.
 func Lookup(name string) (Entry, bool) {
 	if e, ok := table[name]; ok {
 		return e, true
@@ -166,8 +169,25 @@ func Lookup(name string) (Entry, bool) {
 	if wellFormedMCP(name) {
 		return Entry{Name: name, Effects: mcpEffects}, true
 	}
+	if IsForeign(name) {
+		return Entry{Name: name, Effects: foreignEffects}, true
+	}
 	return Entry{}, false
 }
+
+// Clients are the agents that have a table of names here: what they call a tool
+// that kx has no name for is CLIENT__NAME.
+var Clients = []string{"claude", "codex", "gemini"}
+
+// IsForeign reports whether the name is a well-formed CLIENT__NAME.
+func IsForeign(name string) bool {
+	client, own, ok := strings.Cut(name, "__")
+	return ok && slices.Contains(Clients, client) && own != "" && len(name) <= maxName && plain(own)
+}
+
+// Guessed reports whether nothing is known of a tool but its name: which fields of
+// its input are paths can't be told.
+func Guessed(name string) bool { return IsMCP(name) || IsForeign(name) }
 
 // maxName is the longest name of an MCP tool. Models take at most 64 bytes; the
 // rest is for those who name a server first and shorten later.
@@ -179,15 +199,20 @@ func wellFormedMCP(name string) bool {
 	if !ok || len(rest) < 4 || len(name) > maxName {
 		return false
 	}
-	for i := range len(rest) {
-		switch c := rest[i]; {
+	sep := strings.Index(rest[1:], "__") + 1
+	return plain(rest) && sep > 0 && len(rest) > sep+len("__")
+}
+
+// plain reports whether a name has only characters that a model can call.
+func plain(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
 		default:
 			return false
 		}
 	}
-	sep := strings.Index(rest[1:], "__") + 1
-	return sep > 0 && len(rest) > sep+len("__")
+	return true
 }
 
 // IsMCP reports whether the name is one of an MCP server's tools.

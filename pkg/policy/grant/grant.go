@@ -26,7 +26,7 @@ func Rules(tool string, input []byte, env *policy.Env) ([]policy.Rule, error) {
 		return bashRules(input, env)
 	}
 	base := policy.Rule{Tool: tool, Decision: wire.Allow}
-	if catalogue.IsMCP(tool) || len(entry.Effects) == 0 {
+	if catalogue.Guessed(tool) || len(entry.Effects) == 0 {
 		return []policy.Rule{base}, nil
 	}
 	var list []policy.Rule
@@ -144,6 +144,27 @@ func quote(s string) string {
 // EscapePath writes an absolute path so that it is read as exactly this path.
 func EscapePath(p string) string { return escapeGlob(p) }
 
+// Words writes the words of one command so that they are read as exactly these.
+// The words of a shell that it would expand can't be.
+func Words(command string) (text string, glob bool, err error) {
+	words, err := shell.Words(command)
+	if err != nil {
+		return "", false, err
+	}
+	var list []string
+	for _, w := range words {
+		if !w.Literal && !w.Glob || strings.ContainsAny(w.Text, "\x00") {
+			return "", false, fmt.Errorf("%q would be expanded by the shell; only literal words can be compared", w.Text)
+		}
+		glob = glob || w.Glob
+		list = append(list, quote(w.Text))
+	}
+	return strings.Join(list, " "), glob, nil
+}
+
+// EscapeURL is EscapePath for an address.
+func EscapeURL(u string) string { return escapeGlob(u) }
+
 func escapeGlob(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -152,28 +173,5 @@ func escapeGlob(s string) string {
 		}
 		b.WriteRune(r)
 	}
-	return b.String()
-}
-
-// TOML writes a rule as it stands in policy.toml.
-func TOML(r *policy.Rule) string {
-	var b strings.Builder
-	b.WriteString("[[rule]]\n")
-	line := func(key, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%s = %s\n", key, tomlString(value))
-		}
-	}
-	line("tool", r.Tool)
-	line("effect", r.Effect)
-	line("command", r.Command)
-	line("path", r.Path)
-	line("url", r.URL)
-	for _, k := range sortedKeys(r.Input) {
-		line("input."+k, r.Input[k])
-	}
-	line("decision", string(r.Decision))
-	line("sandbox", r.Sandbox)
-	line("reason", r.Reason)
 	return b.String()
 }

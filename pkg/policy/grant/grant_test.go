@@ -51,7 +51,7 @@ func TestRules(t *testing.T) {
 		var got, text []string
 		for _, r := range rules {
 			got = append(got, strings.Join(strings.Fields(r.Command+" "+r.Effect+" "+r.Path+r.URL), " "))
-			text = append(text, TOML(&r))
+			text = append(text, rulefile.TOML(&r))
 		}
 		if strings.Join(got, ";") != tt.want {
 			t.Errorf("%s %s:\n got %q\nwant %q", tt.tool, tt.in, strings.Join(got, ";"), tt.want)
@@ -102,7 +102,7 @@ func FuzzGrant(f *testing.F) {
 		}
 		var text strings.Builder
 		for i := range rules {
-			text.WriteString(TOML(&rules[i]))
+			text.WriteString(rulefile.TOML(&rules[i]))
 		}
 		file, err := rulefile.Parse([]byte(text.String()), "p", policy.User)
 		if err != nil {

@@ -64,13 +64,16 @@ func Narrows(from, to string) bool {
 
 // What a mode did to a decision.
 const (
-	effectEdits     = "accept_edits_auto_allowed_edit_approval"
-	effectBypass    = "bypass_permissions_auto_allowed_approval"
-	effectDontAsk   = "dont_ask_denied_approval"
-	effectPlanOK    = "plan_mode_allowed_read_only_or_coordination_tool"
-	effectPlanDeny  = "plan_mode_denied_non_whitelisted_tool"
-	effectMandatory = "kept_mandatory_approval"
+	effectEdits    = "accept_edits_auto_allowed_edit_approval"
+	effectBypass   = "bypass_permissions_auto_allowed_approval"
+	effectDontAsk  = "dont_ask_denied_approval"
+	effectPlanOK   = "plan_mode_allowed_read_only_or_coordination_tool"
+	effectPlanDeny = "plan_mode_denied_non_whitelisted_tool"
 )
+
+// KeptMandatory says that neither the mode nor a hook gave an approval that only a
+// person can give.
+const KeptMandatory = "kept_mandatory_approval"
 
 // Apply returns what the mode makes of a base decision, and the name of
 // what it did ("" if it had nothing to say).
@@ -92,7 +95,7 @@ func Apply(mode, tool string, plan bool, base wire.Verdict, mandatory bool) (wir
 		}
 	case Bypass:
 		if base == wire.Ask && mandatory {
-			return base, effectMandatory
+			return base, KeptMandatory
 		}
 		if base == wire.Ask {
 			return wire.Allow, effectBypass
@@ -100,7 +103,7 @@ func Apply(mode, tool string, plan bool, base wire.Verdict, mandatory bool) (wir
 	case AcceptEdits:
 		if base == wire.Ask && isEdit(tool) {
 			if mandatory {
-				return base, effectMandatory
+				return base, KeptMandatory
 			}
 			return wire.Allow, effectEdits
 		}

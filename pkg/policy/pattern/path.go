@@ -138,7 +138,8 @@ func Below(root, name string) (string, bool) {
 	return "", false
 }
 
-// Matches compares both forms of a path. An allow needs both.
+// Matches compares both forms of a path. An allow needs both: one form is a miss
+// that a person can be told of.
 func (p *Path) Matches(where *Place, roots Roots, verdict wire.Verdict) Match {
 	anywhere := verdict != wire.Allow
 	a := p.hits(where.Written, roots, anywhere)
@@ -149,7 +150,7 @@ func (p *Path) Matches(where *Place, roots Roots, verdict wire.Verdict) Match {
 	switch {
 	case a && b:
 		return Fully
-	case (a || b) && verdict != wire.Allow:
+	case a || b:
 		return OneForm
 	}
 	return No

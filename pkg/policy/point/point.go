@@ -170,7 +170,7 @@ func (e *Env) Points(entry *catalogue.Entry, raw []byte) []Point {
 		p := base
 		p.Effect = effect
 		switch {
-		case catalogue.IsMCP(entry.Name):
+		case catalogue.Guessed(entry.Name):
 			p.Strings = e.paths(input, nil)
 		case input == nil:
 		case effect == catalogue.Net && entry.URL != "":

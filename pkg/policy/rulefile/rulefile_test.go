@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kxtools/kx/pkg/policy"
+	"github.com/kxtools/kx/pkg/policy/lint"
 )
 
 func TestParseErrors(t *testing.T) {
@@ -95,7 +96,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("Parse took what Compile refuses: %v", err)
 		}
-		s.Lint()
+		lint.Rules(s.Rules())
 		for _, r := range file.Rules {
 			if r.Line < 1 {
 				t.Errorf("rule without a line: %+v", r)

@@ -6,7 +6,8 @@
 // The one invariant: whatever bash would run or open when it is given the text
 // is in the answer, or the answer says that it is not understood. So a deny
 // rule that meets no leaf has been walked past by nothing, and an allow rule
-// that meets every leaf has allowed everything. Callers are pkg/policy alone.
+// that meets every leaf has allowed everything. Callers are
+// pkg/policy, and internal/gate/sandbox for its advice.
 package shell
 
 import (

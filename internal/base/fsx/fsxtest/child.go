@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // childVar tells a test that it runs in a child process, and what to do there.
@@ -55,6 +56,14 @@ func Together(t *testing.T, task string, n int) {
 
 // Say acknowledges something to the parent by a line on stdout.
 func Say(line string) { io.WriteString(os.Stdout, line+"\n") }
+
+// Wait waits in a child for its end. Without a timer Go would take that for a
+// deadlock.
+func Wait() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
 
 // KillAfter starts the child, kills it with SIGKILL as soon as it has said n
 // lines, and returns all the lines it said. It fails the test if the child ends

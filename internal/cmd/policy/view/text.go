@@ -1,4 +1,4 @@
-package policy
+package view
 
 import (
 	"fmt"
@@ -26,22 +26,22 @@ type row struct {
 	source  string
 }
 
-// explain prints a decision for a person: the verdict, then what each part of
+// Explain prints a decision for a person: the verdict, then what each part of
 // the call came to, then the rules that lost.
-func explain(t *out.Text, d *wire.Decision) {
+func Explain(t *out.Text, d *wire.Decision) {
 	t.Printf("%s  %s", t.Paint(verdictStyle[d.Decision], fmt.Sprintf("%-5s", d.Decision)), d.Tool)
 	if !d.Loaded && d.Reason != policy.ReasonUnknownTool {
 		t.Printf("  (not available here)")
 	}
 	t.Printf("\n")
 	if d.Reason == policy.ReasonUnknownTool {
-		t.Printf("  there is no such tool; %s\n", or(d.Hint, "kx tool list --all names those there are"))
+		t.Printf("  there is no such tool; %s\n", Or(d.Hint, "kx tool list --all names those there are"))
 	} else {
 		print(t, rows(d))
 	}
 	for _, r := range d.LosingRules {
 		if r.Scope != "builtin" {
-			t.Printf("  lost: %s %s  %s\n", string(r.Decision), ruleText(&r), source(&r))
+			t.Printf("  lost: %s %s  %s  %s\n", string(r.Decision), RuleText(&r), Source(&r), lost(&r))
 		}
 	}
 	if g := d.Guard; g != nil {
@@ -54,6 +54,14 @@ func explain(t *out.Text, d *wire.Decision) {
 		t.Printf("only a person can allow this, whatever the mode\n")
 	}
 	t.Printf("mode %s · nothing was run\n", d.EffectiveMode)
+}
+
+// lost says to which rule another one lost, and why.
+func lost(r *wire.Rule) string {
+	if r.LostTo == "" {
+		return r.Lost
+	}
+	return "to " + Short(r.LostTo) + ": " + r.Lost
 }
 
 // does says in words what a point of a command does to its resource.
@@ -75,31 +83,31 @@ func rows(d *wire.Decision) []row {
 		}
 	}
 	for _, p := range d.Points {
-		list = append(list, pointRow(or(strings.TrimSpace(p.Effect+" "+p.Resource), "the call"), &p))
+		list = append(list, pointRow(Or(strings.TrimSpace(p.Effect+" "+p.Resource), "the call"), &p))
 	}
 	if len(list) == 0 {
-		list = append(list, pointRow("without an input", &wire.Point{Decision: d.BaseDecision, Rule: d.Rule, Reason: ownReason(d)}))
+		list = append(list, pointRow("without an input", &wire.Point{Decision: d.BaseDecision, Rule: d.Rule, Reason: OwnReason(d)}))
 	}
 	return list
 }
 
 func pointRow(part string, p *wire.Point) row {
-	r := row{part: part, verdict: p.Decision, why: p.Reason, source: source(p.Rule)}
+	r := row{part: part, verdict: p.Decision, why: p.Reason, source: Source(p.Rule)}
 	switch {
 	case p.Rule == nil:
 		r.source = "built-in"
 	case p.Rule.Scope == "builtin" && p.Reason == "":
 		r.why, r.source = "built-in", ""
 	case p.Rule.Scope != "builtin" && p.Reason == "":
-		r.why = ruleText(p.Rule)
+		r.why = RuleText(p.Rule)
 	case p.Rule.Scope != "builtin":
-		r.why = ruleText(p.Rule) + ": " + p.Reason
+		r.why = RuleText(p.Rule) + ": " + p.Reason
 	}
 	return r
 }
 
-// ownReason is the reason of a decision where it says more than which rule it was.
-func ownReason(d *wire.Decision) string {
+// OwnReason is the reason of a decision where it says more than which rule it was.
+func OwnReason(d *wire.Decision) string {
 	if d.Rule != nil && d.Reason == policy.RuleReason(d.Rule) {
 		return ""
 	}
@@ -132,8 +140,8 @@ func print(t *out.Text, rows []row) {
 	}
 }
 
-// ruleText writes in one line what a rule speaks of.
-func ruleText(r *wire.Rule) string {
+// RuleText writes in one line what a rule speaks of.
+func RuleText(r *wire.Rule) string {
 	if r == nil {
 		return ""
 	}
@@ -157,15 +165,16 @@ func ruleText(r *wire.Rule) string {
 	return strings.Join(parts, " ")
 }
 
-// source says where a rule stands, as short as a person can still find it.
-func source(r *wire.Rule) string {
+// Source says where a rule stands, as short as a person can still find it.
+func Source(r *wire.Rule) string {
 	if r == nil {
 		return ""
 	}
-	return short(r.Source)
+	return Short(r.Source)
 }
 
-func short(path string) string {
+// Short is the name of a file as a person knows it.
+func Short(path string) string {
 	base := filepath.Base(path)
 	if filepath.Base(filepath.Dir(path)) == ".kx" {
 		return ".kx/" + base
@@ -173,9 +182,18 @@ func short(path string) string {
 	return base
 }
 
-func or(s, other string) string {
+// Or is the first of the two that says something.
+func Or(s, other string) string {
 	if s == "" {
 		return other
 	}
 	return s
+}
+
+// Count writes a number with what it counts.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

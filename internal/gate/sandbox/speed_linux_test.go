@@ -1,0 +1,161 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kxtools/kx/internal/base/jail"
+	"github.com/kxtools/kx/internal/base/lineage"
+	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/base/proc"
+	"github.com/kxtools/kx/internal/gate/sandbox"
+	"github.com/kxtools/kx/internal/record/scratch"
+	"github.com/kxtools/kx/internal/record/state"
+)
+
+// maxWalls is what the walls may add to a command: nobody is to notice them.
+const maxWalls = 6 * time.Millisecond
+
+// A round takes the median of a few commands of each kind, by turns. What else
+// this machine does makes the walls slower than what has none, so a round that is
+// over is measured again: one of these falls into a moment of quiet. -v reports
+// the median of speedReport commands.
+const (
+	speedRuns   = 9
+	speedRounds = 30
+	speedReport = 50
+)
+
+// A command behind full walls, in a repository and with a cache laid over, takes
+// hardly longer than without. -v also shows it with four caches.
+func TestSpeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures for seconds")
+	}
+	home, err := os.MkdirTemp("", "kx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = filepath.WalkDir(home, func(path string, d fs.DirEntry, _ error) error { // overlayfs makes folders that nobody may read
+			if d != nil && d.IsDir() {
+				_ = os.Chmod(path, 0o700)
+			}
+			return nil
+		})
+		os.RemoveAll(home)
+	})
+	work := filepath.Join(home, "work")
+	for _, dir := range []string{"work/.git/hooks", "work/.git/objects", ".cache", ".ssh", ".aws", ".config/gh"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"work/.git/HEAD", "work/.git/config", ".bash_history"} {
+		if err := os.WriteFile(filepath.Join(home, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st, err := state.Open(filepath.Join(home, "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sandbox.Sandbox{
+		Dirs:    paths.Dirs{UID: os.Getuid(), Home: home, State: st.Dir(), Config: filepath.Join(home, "config"), Runtime: filepath.Join(home, "run")},
+		Scratch: scratch.New(st, time.Now), Getenv: func(string) string { return "" }, Passwd: func() string { return "" }, Boot: lineage.Boot,
+	}
+	if w := s.Walls(); w.Kind != jail.Full {
+		t.Skipf("there are no full walls here: %s", w.Why)
+	}
+	argv := []string{"/bin/bash", "--noprofile", "--norc", "-c", "true"}
+	env := []string{"PATH=/usr/bin:/bin", "HOME=" + home}
+	walled := func() {
+		cell, err := s.Confine(sandbox.Place{Session: "s", Workspace: work}, sandbox.Default, argv, work)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := proc.Run(t.Context(), proc.Spec{Argv: argv, Dir: work, Env: proc.With(env, cell.Env), Jail: cell.Plan})
+		if notes := cell.Leave(); err != nil || res.ExitCode != 0 || len(notes) > 0 {
+			t.Fatalf("%v, %+v, %q", err, res, notes)
+		}
+	}
+	outside := func(argv ...string) func() {
+		return func() {
+			cmd := exec.Command(argv[0], argv[1:]...)
+			cmd.Dir, cmd.Env = work, env
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%q: %v %s", argv, err, out)
+			}
+		}
+	}
+	kinds := map[string]func(){"plain": outside(argv...), "walled": walled}
+	if bwrap, err := exec.LookPath("bwrap"); err == nil {
+		line := []string{bwrap, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"}
+		line = append(line, "--bind", work, work, "--ro-bind", filepath.Join(work, ".git/hooks"), filepath.Join(work, ".git/hooks"))
+		for _, dir := range []string{".ssh", ".aws", ".config/gh", "state", "config"} {
+			line = append(line, "--tmpfs", filepath.Join(home, dir))
+		}
+		kinds["bwrap"] = outside(append(line, argv...)...)
+	}
+	best := time.Duration(math.MaxInt64)
+	for round := 0; round < speedRounds && best > maxWalls; round++ {
+		median := measure(kinds, speedRuns)
+		best = min(best, median["walled"]-median["plain"])
+	}
+	if allowed := maxWalls * busy(t); best > allowed {
+		t.Errorf("the walls add %v, allowed are %v", best, allowed)
+	}
+	if !testing.Verbose() {
+		return
+	}
+	t.Logf("with one cache: %v", measure(kinds, speedReport))
+	for _, dir := range []string{".npm", "go/pkg", ".cargo"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("with four caches: %v", measure(kinds, speedReport))
+}
+
+// busy is how often the time of a quiet machine is allowed: three times where more
+// is to be run than there are cores for.
+func busy(t *testing.T) time.Duration {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var load float64
+	if _, err := fmt.Sscan(string(text), &load); err != nil {
+		t.Fatal(err)
+	}
+	if load > float64(runtime.NumCPU()) {
+		return 3
+	}
+	return 1
+}
+
+// measure runs each kind by turns and returns the median times.
+func measure(kinds map[string]func(), runs int) map[string]time.Duration {
+	times := map[string][]time.Duration{}
+	for range runs {
+		for name, run := range kinds {
+			begin := time.Now()
+			run()
+			times[name] = append(times[name], time.Since(begin))
+		}
+	}
+	median := map[string]time.Duration{}
+	for name, list := range times {
+		slices.Sort(list)
+		median[name] = list[len(list)/2].Round(10 * time.Microsecond)
+	}
+	return median
+}
