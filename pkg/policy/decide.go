@@ -6,6 +6,7 @@ import (
 	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/policy/pattern"
 	"github.com/kxtools/kx/pkg/policy/point"
+	"github.com/kxtools/kx/pkg/policy/shell"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -105,9 +106,12 @@ func collectFrom(to []candidate, buckets []*bucket, p *point.Point, env *Env, na
 		if len(b.byProgram) == 0 {
 			continue
 		}
-		if p.Leaf != nil && len(p.Leaf.Words) > 0 && p.Leaf.Words[0].Literal {
-			test(b.byProgram[baseName(p.Leaf.Words[0].Text)])
-		} else if p.Leaf != nil {
+		if p.Leaf == nil {
+			continue
+		}
+		if words := p.Leaf.Becomes(); len(words) > 0 && words[0].Literal {
+			test(b.byProgram[baseName(words[0].Text)])
+		} else {
 			for _, list := range b.byProgram { // a computed name may be any
 				test(list)
 			}
@@ -157,11 +161,15 @@ func (r *rule) matches(p *point.Point, env *Env, narrow bool) pattern.Match {
 		if p.Leaf == nil || r.Effect == "" && p.Effect != catalogue.Exec {
 			return pattern.No
 		}
+		words := p.Leaf.Becomes()
+		if len(words) > 0 && !words[0].Literal && p.Leaf.Kind == shell.Neutral && len(r.command.Words) > 0 {
+			return pattern.No // x=$y runs nothing
+		}
 		if r.Decision == wire.Allow {
-			if !r.command.Allows(p.Leaf.Words) {
+			if !r.command.Allows(p.Leaf.Words) && !(p.Leaf.Plain != nil && r.command.Allows(p.Leaf.Plain)) {
 				return pattern.No
 			}
-		} else if worse(r.command.Meets(p.Leaf.Words)) {
+		} else if worse(max(r.command.Meets(words), r.command.Meets(p.Leaf.Plain))) {
 			return pattern.No
 		}
 	}
@@ -206,10 +214,21 @@ func (r *rule) matchesPath(p *point.Point, env *Env) pattern.Match {
 		return pattern.No
 	}
 	m := r.path.Matches(p.Where, env.Roots(), r.Decision)
-	if m == pattern.No && p.Several && r.Decision != wire.Allow {
-		return pattern.Maybe // what lies below the folder may match
+	if m != pattern.No || r.Decision == wire.Allow {
+		return m
 	}
-	return m
+	for i := range p.Below {
+		if r.path.Matches(&p.Below[i], env.Roots(), r.Decision) != pattern.No {
+			return pattern.Maybe
+		}
+	}
+	// What lies below a folder may match. The sandbox masks what a final deny
+	// says must not be read.
+	masked := r.Final && p.Effect == catalogue.Read && !p.Host
+	if p.Several && !masked && r.path.MayMatchBelow(p.Where, env.Roots()) && (p.Effect == catalogue.Write || env.Holds(p.Where)) {
+		return pattern.Maybe
+	}
+	return pattern.No
 }
 
 func fieldMatches(want string, fields map[string]string, field string) bool {
@@ -270,6 +289,9 @@ func better(a, b *candidate) bool {
 // decidePoint decides one point.
 func (s *Set) decidePoint(p *point.Point, env *Env) verdict {
 	p.Away = p.Where != nil && !env.Inside(p.Where)
+	for i := range p.Below {
+		p.Away = p.Away || !env.Inside(&p.Below[i])
+	}
 	if p.Away && p.Effect == catalogue.Write && !p.Bash {
 		// Checked before any allow: no rule opens a file outside.
 		v := s.judge(p, env)

@@ -142,8 +142,8 @@ func (e *explanation) bash(input []byte) {
 		script.Unknown = "there is no command in it"
 	}
 	if script.Unknown != "" {
+		// What is understood of it can still be denied.
 		unknown(script.Unknown)
-		return
 	}
 	fields := point.StringFields(in)
 	for i := range script.Leaves {

@@ -14,6 +14,7 @@ func (s *Set) decideLeaf(leaf *shell.Leaf, env *Env, fields map[string]string) (
 	pts := env.Bash(leaf, fields)
 	vs := make([]verdict, len(pts))
 	for i := range pts {
+		pts[i].Host = i > 0 && vs[0].rule != nil && vs[0].rule.Sandbox != ""
 		vs[i] = s.decidePoint(&pts[i], env)
 		if pts[i].Bash && pts[i].Effect == catalogue.Write && pts[i].Away && vs[i].decision == wire.Allow && !vs[i].rule.path.Absolute {
 			vs[i].decision, vs[i].reason = wire.Ask, "it writes outside the workspace"
@@ -33,12 +34,38 @@ func (s *Set) decideLeaf(leaf *shell.Leaf, env *Env, fields map[string]string) (
 	case leaf.Opaque != "" && s.commandDeny:
 		run.decision, run.reason, run.mandatory = wire.Ask, leaf.Opaque+", and a deny rule may be meant for it", true
 	}
+	if r := s.mayRun(leaf); r != nil && !run.mandatory {
+		run.decision, run.mandatory = wire.Ask, true
+		run.reason = "it may run what its arguments say, which the rule at " + r.Source() + " denies"
+	}
 	for _, w := range leaf.Operands {
 		if v, p, ok := s.decideOperand(w, leaf, env, fields); ok {
 			pts, vs = append(pts, p), append(vs, v)
 		}
 	}
 	return pts, vs
+}
+
+// mayRun returns the deny that meets the arguments of a program of which nothing is
+// known: it may be a wrapper.
+func (s *Set) mayRun(leaf *shell.Leaf) *rule {
+	if !s.commandDeny || !leaf.Unlisted || leaf.Far {
+		return nil
+	}
+	var space [8]*bucket
+	for _, b := range s.buckets(space[:0], "bash") {
+		for i, w := range leaf.Words {
+			if i == 0 || !w.Literal {
+				continue
+			}
+			for _, r := range b.byProgram[baseName(w.Text)] {
+				if r.Decision == wire.Deny && r.command.Meets(leaf.Words[i:]) != pattern.No {
+					return r
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // decideOperand looks at an argument of a program that is not known. It may be
@@ -49,12 +76,13 @@ func (s *Set) decideOperand(w shell.Word, leaf *shell.Leaf, env *Env, fields map
 		return verdict{}, point.Point{}, false
 	}
 	worst, at := verdict{decision: wire.Allow}, point.Point{}
-	for _, effect := range []string{catalogue.Read, catalogue.Write} {
-		p := point.Point{Tool: "bash", Effect: effect, Leaf: leaf, Fields: fields, Bash: true, Resource: w.Text, Several: w.Glob}
-		for _, p := range env.Files(nil, p, w) {
-			if !s.mayGuard(&p, env) {
-				continue
-			}
+	var space [2]point.Point
+	for _, p := range env.Files(space[:0], point.Point{Tool: "bash", Effect: catalogue.Read, Leaf: leaf, Fields: fields, Bash: true, Resource: w.Text, Several: w.Tree}, w) {
+		if !s.mayGuard(&p, env) {
+			continue
+		}
+		for _, effect := range [...]string{catalogue.Read, catalogue.Write} {
+			p.Effect = effect
 			v := s.decidePoint(&p, env)
 			byPath := v.rule != nil && v.rule.Path != "" && v.decision != wire.Allow
 			if !byPath && !v.mandatory {

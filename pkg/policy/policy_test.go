@@ -21,7 +21,7 @@ import (
 // a link /ws/dotenv that leads to /ws/.env.
 var testEnv = &policy.Env{Workspace: "/ws", Cwd: "/ws", Home: "/home/u", Resolver: fakeFiles{
 	links: map[string]string{"/ws/link": "/etc", "/ws/dotenv": "/ws/.env"},
-	files: []string{"/ws/a.go", "/ws/b.go", "/ws/.env"},
+	files: []string{"/ws/a.go", "/ws/b.go", "/ws/.env", "/ws/sub", "/ws/sub/x", "/ws/src", "/ws/src/x.go", "/ws/out", "/ws/out/x"},
 }}
 
 type fakeFiles struct {

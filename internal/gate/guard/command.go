@@ -94,6 +94,9 @@ func (l *line) run(src string) *wire.Guard {
 		}
 	}
 	for i := range l.script.Leaves {
+		if leaf := &l.script.Leaves[i]; leaf.Far || leaf.Nested {
+			continue // seen from the command that it stands in
+		}
 		at := l.at
 		if at < 0 {
 			at = i

@@ -125,8 +125,10 @@ func archived(leaf *shell.Leaf, argv []string) []use {
 		out = append(out, use{shell.Word{Text: name, Literal: true}, t})
 	}
 	if packs {
-		for _, w := range leaf.Operands {
-			out = append(out, use{w, place.Touch{Act: place.Read, Deep: true}})
+		for _, f := range leaf.Files {
+			if !f.Write {
+				out = append(out, use{f.Path, place.Touch{Act: place.Read, Deep: true}})
+			}
 		}
 	}
 	return out

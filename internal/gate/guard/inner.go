@@ -127,6 +127,9 @@ func (l *line) again(argv, dirs []string, at int) *wire.Guard {
 	script := l.analyze(strings.Join(quoted(argv), " "))
 	in := l.nested(script, at, dirs)
 	for i := range script.Leaves {
+		if leaf := &script.Leaves[i]; leaf.Far || leaf.Nested {
+			continue
+		}
 		if hit := in.leaf(&script.Leaves[i], at); hit != nil {
 			return hit
 		}

@@ -133,6 +133,9 @@ func touches(leaf *shell.Leaf, program string, argv []string) []use {
 		add(w, place.Touch{Act: place.Read})
 	}
 	for i, w := range leaf.Words {
+		if i > 0 && !w.Literal && r.writes && strings.Contains(w.Text, "{") {
+			add(w, place.Touch{Act: place.Read | place.Write}) // which of them is written is not asked
+		}
 		switch {
 		case i == 0:
 			if strings.Contains(w.Text, "/") {

@@ -99,8 +99,6 @@ func takesCode(r *rule) bool {
 	switch words := r.command.Words; {
 	case len(words) == 1 && r.command.Rest:
 		tails = codeFlags
-	case family(words[0]) == "find" && r.command.Rest:
-		tails = codeFlags[len(codeFlags)-1:]
 	case len(words) > 1:
 		return false // its first arguments narrow it down
 	}

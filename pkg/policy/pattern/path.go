@@ -27,6 +27,7 @@ type Path struct {
 	root     byte   // '/' absolute, '~' home, 'w' workspace, '*' anywhere
 	prefix   string // literal head of glob
 	suffix   string // literal tail of glob
+	needle   string // a literal part of what matches
 	Absolute bool   // it says itself where it is: / or ~/
 }
 
@@ -69,6 +70,13 @@ func ParsePath(text string) (Path, error) {
 	} else {
 		p.prefix, p.suffix = p.Glob, p.Glob
 	}
+	if strings.IndexAny(p.Glob, `[{\`) < 0 {
+		for _, part := range strings.FieldsFunc(p.Glob, func(r rune) bool { return strings.ContainsRune("*?/", r) }) {
+			if len(part) > len(p.needle) {
+				p.needle = part
+			}
+		}
+	}
 	return p, nil
 }
 
@@ -85,10 +93,34 @@ func (p *Path) hits(name string, roots Roots, anywhere bool) bool {
 			rel, ok = Below(roots.Workspace, name)
 		}
 	}
-	if !ok || !strings.HasPrefix(rel, p.prefix) || !strings.HasSuffix(rel, p.suffix) {
+	if !ok || !strings.HasPrefix(rel, p.prefix) || !strings.HasSuffix(rel, p.suffix) || !strings.Contains(rel, p.needle) {
 		return false
 	}
 	return doublestar.MatchUnvalidated(p.Glob, rel)
+}
+
+// MayMatchBelow reports whether the pattern of a deny or ask can match something
+// below a folder.
+func (p *Path) MayMatchBelow(where *Place, roots Roots) bool {
+	return p.reaches(where.Written, roots) || where.Resolved != where.Written && p.reaches(where.Resolved, roots)
+}
+
+func (p *Path) reaches(dir string, roots Roots) bool {
+	root := ""
+	switch p.root {
+	case '*':
+		return true
+	case '~':
+		root = roots.Home
+	case 'w':
+		root = roots.Workspace
+	}
+	head := strings.TrimSuffix(root, "/") + "/" + p.prefix
+	if head == "/" {
+		return true
+	}
+	dir = strings.TrimSuffix(dir, "/") + "/"
+	return strings.HasPrefix(head, dir) || strings.HasPrefix(dir, head)
 }
 
 // Below returns name relative to root, if it is root or inside it.

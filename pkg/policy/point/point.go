@@ -54,10 +54,13 @@ type Point struct {
 	Fields  map[string]string // top-level string fields of the input
 	Strings []pattern.Place   // every string of an MCP input that may be a path
 
-	Bash    bool   // a read, write or net point of a bash call
-	Several bool   // a folder that is read as a whole
-	Away    bool   // it lies outside the workspace
-	Unknown string // why the resource is not known
+	Bash    bool            // a read, write or net point of a bash call
+	Several bool            // a folder that is read or written as a whole
+	Host    bool            // what a final deny masks in the sandbox is not masked
+	Names   []string        // of what is written in it, where it is a folder
+	Below   []pattern.Place // the same as paths
+	Away    bool            // it lies outside the workspace
+	Unknown string          // why the resource is not known
 }
 
 // Locate returns both forms of a path as it is seen from dir.
@@ -85,6 +88,31 @@ func (e *Env) Locate(dir, name string) (*pattern.Place, error) {
 		p.Resolved = r
 	}
 	return p, nil
+}
+
+// Holds reports whether there may be files below a path: it is a folder that is not
+// empty, or nothing is known of it.
+func (e *Env) Holds(p *pattern.Place) bool {
+	if e.Resolver == nil || strings.ContainsAny(p.Resolved, `*?[\`) {
+		return true
+	}
+	names, err := e.Resolver.Glob(strings.TrimSuffix(p.Resolved, "/") + "/*")
+	return err != nil || len(names) > 0
+}
+
+// anyHolds reports whether one of the words may be a folder with files in it.
+func (e *Env) anyHolds(leaf *shell.Leaf, words []shell.Word) bool {
+	for _, w := range words {
+		if !w.Literal || leaf.Dirs == nil {
+			return true
+		}
+		for _, dir := range leaf.Dirs {
+			if where, err := e.Locate(e.Cwd, shell.Join(dir, w.Text)); err != nil || e.Holds(where) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Inside reports whether both forms lie in the workspace or in a folder that
@@ -170,6 +198,11 @@ func (p *Point) setPath(e *Env, dir, name string) {
 		return
 	}
 	p.Where, p.Resource = where, e.show(where.Resolved)
+	for _, n := range p.Names {
+		if in, err := e.Locate(dir, name+"/"+n); err == nil {
+			p.Below = append(p.Below, *in)
+		}
+	}
 }
 
 func (p *Point) setURL(text string) {
@@ -253,11 +286,15 @@ func (e *Env) Bash(leaf *shell.Leaf, fields map[string]string) []Point {
 	pts := make([]Point, 1, 4)
 	pts[0] = Point{Tool: "bash", Effect: catalogue.Exec, Leaf: leaf, Fields: fields, Resource: strings.Join(leaf.Argv(), " ")}
 	for _, f := range leaf.Files {
-		p := Point{Tool: "bash", Effect: catalogue.Read, Leaf: leaf, Fields: fields, Bash: true, Resource: f.Path.Text, Several: f.Path.Glob}
-		if f.Write {
-			p.Effect = catalogue.Write
+		p := Point{Tool: "bash", Effect: catalogue.Read, Leaf: leaf, Fields: fields, Bash: true, Resource: f.Path.Text, Several: f.Path.Tree}
+		if !f.Write || f.Both {
+			pts = e.Files(pts, p, f.Path)
 		}
-		pts = e.Files(pts, p, f.Path)
+		if f.Write {
+			p.Effect, p.Names = catalogue.Write, f.Names
+			p.Several = p.Several && (len(f.From) == 0 || e.anyHolds(leaf, f.From))
+			pts = e.Files(pts, p, f.Path)
+		}
 	}
 	for _, u := range leaf.URLs {
 		p := Point{Tool: "bash", Effect: catalogue.Net, Leaf: leaf, Fields: fields, Bash: true}
@@ -278,6 +315,9 @@ func (e *Env) Files(pts []Point, p Point, w shell.Word) []Point {
 	unknown := func(why string) []Point {
 		p.Unknown = why
 		return append(pts, p)
+	}
+	if w.In != "" {
+		w, p.Several = shell.Word{Text: w.In, Literal: true}, true
 	}
 	dirs := p.Leaf.Dirs
 	switch rooted := strings.HasPrefix(w.Text, "/") || strings.HasPrefix(w.Text, "~"); {
@@ -300,8 +340,10 @@ func (e *Env) Files(pts []Point, p Point, w shell.Word) []Point {
 			return unknown("which files it means can't be told")
 		}
 		for _, name := range names {
+			if strings.IndexByte("*?[", w.Text[0]) >= 0 && strings.HasPrefix(path.Base(name), "-") {
+				return unknown("a file in it has the name of a flag")
+			}
 			q := p
-			q.Several = false
 			q.setPath(e, e.Cwd, name)
 			pts = append(pts, q)
 		}

@@ -11,11 +11,16 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/kxtools/kx/pkg/policy/shell/effect"
+	"github.com/kxtools/kx/pkg/policy/shell/word"
 )
 
 // MaxLength is the longest command that is analysed, in bytes. Longer ones are
@@ -23,17 +28,10 @@ import (
 const MaxLength = 10_000
 
 // Word is one word of a command.
-type Word struct {
-	Text    string // the word with its quotes removed
-	Literal bool   // the program gets exactly Text (a leading ~/ is the home)
-	Glob    bool   // unquoted *, ? or [: file names may take its place
-}
+type Word = effect.Word
 
 // File is a file that a leaf reads or writes.
-type File struct {
-	Write bool
-	Path  Word
-}
+type File = effect.File
 
 // Kind says how much a leaf matters to policy.
 type Kind int
@@ -52,14 +50,22 @@ const (
 // Leaf is one simple command.
 type Leaf struct {
 	Words    []Word   // empty for a redirect without a command
+	Spread   []Word   // what the words become where braces make several of one; nil if they stay
+	Plain    []Word   // the words without options that change nothing of what they say; nil if there are none
 	Via      string   // how it is reached, for people: "substitution", "timeout"
 	Kind     Kind     //
 	Dirs     []string // the folders it may run in, relative to where the call starts ("" = there); nil = unknown
 	Files    []File   // what its redirects and known operands read and write
 	Operands []Word   // arguments that may be paths, of a program that is not known
 	URLs     []Word   // addresses it reaches
+	Far      bool     // it runs elsewhere: visible to deny rules only, and its files are none of this system
 	Opaque   string   // why its words don't tell what it runs, "" if they do
 	Unknown  string   // why it is not understood, "" if it is
+
+	Unlisted bool // nothing is known of its program, which may run what its arguments say
+	Nested   bool // it stands in code that is given to a shell as text
+
+	stdin bool // it runs what it gets as its input
 }
 
 // Argv returns the words as people read them.
@@ -85,66 +91,154 @@ type Script struct {
 	Unknown string  // why the whole is not understood, "" if it is
 }
 
-// Analyze reads src as bash would when it is given to bash -c.
+// Analyze reads src as bash would when it is given to bash -c. The leaves of a
+// script that is not understood are those that a deny may meet.
 func Analyze(src string) Script {
+	s := AnalyzeLong(src)
 	if len(src) > MaxLength {
-		return Script{Unknown: fmt.Sprintf("the command is longer than %d bytes", MaxLength)}
+		s.Unknown = fmt.Sprintf("the command is longer than %d bytes", MaxLength)
 	}
-	return AnalyzeLong(src)
+	return s
 }
+
+// maxRead is how much text is taken apart at all.
+const maxRead = 1 << 20
 
 // AnalyzeLong is Analyze for a text of any length. What it understands of a long
 // one can be denied; nobody has read it, so it can't be allowed.
 func AnalyzeLong(src string) Script {
+	why := ""
 	switch {
+	case len(src) > maxRead:
+		return Script{Unknown: "the command is too long"}
 	case !utf8.ValidString(src):
 		return Script{Unknown: "the command is not valid UTF-8"}
-	case strings.ContainsRune(src, 0):
+	case strings.IndexByte(src, 0) >= 0:
 		return Script{Unknown: "the command has a NUL byte"}
-	case strings.ContainsRune(src, '\r'):
-		return Script{Unknown: "the command has a carriage return, which bash takes as part of a word"}
+	case strings.IndexByte(src, '\r') >= 0:
+		why = "the command has a carriage return, which bash takes as part of a word"
+	case hidden(src):
+		why = "the command has characters that change the order in which it is shown"
 	}
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
-	if err != nil {
-		return Script{Unknown: "bash can't parse it: " + strings.TrimPrefix(err.Error(), ":")}
+	stmts, err := parse(src, syntax.LangBash)
+	if err != nil && why == "" {
+		why = "bash can't parse it: " + strings.TrimPrefix(err.Error(), ":")
 	}
 	// A word with quotes or backslashes in it may be cd without looking like it.
-	mayMove := strings.ContainsAny(src, `\'"`) || strings.Contains(src, "cd") || strings.Contains(src, "pushd") || strings.Contains(src, "popd")
-	w := &walker{moves: mayMove && movesAbout(f)}
-	w.stmts(f.Stmts, scope{dirs: []string{""}})
-	return Script{Leaves: w.leaves, Values: w.values, Input: w.input}
+	w := &walker{moves: mayMove(src) && movesAbout(stmts), tree: stmts}
+	w.stmts(stmts, scope{dirs: []string{""}})
+	return Script{Leaves: w.leaves, Values: w.values, Input: w.input, Unknown: why}
 }
 
-var moveCommands = map[string]bool{"cd": true, "pushd": true, "popd": true}
+// parse returns the statements of a text, of one that can't be parsed those in
+// front of the error: bash runs them.
+func parse(src string, lang syntax.LangVariant) ([]*syntax.Stmt, error) {
+	p := parsers.Get().(*syntax.Parser)
+	defer parsers.Put(p)
+	remarks := strings.Contains(src, "\\\n") && strings.IndexByte(src, '#') >= 0
+	syntax.Variant(lang)(p)
+	syntax.KeepComments(remarks)(p)
+	f, err := p.Parse(strings.NewReader(src), "")
+	for rounds := 0; remarks && err == nil; rounds++ {
+		// A backslash at the end of a comment is part of it to bash, and joins
+		// the next line to the parser.
+		at := joined(f, src)
+		if at < 0 {
+			break
+		}
+		if rounds == maxJoined {
+			return f.Stmts, errors.New("too many comments end in a backslash")
+		}
+		src = src[:at] + " " + src[at+1:]
+		f, err = p.Parse(strings.NewReader(src), "")
+	}
+	if err == nil {
+		return f.Stmts, nil
+	}
+	var stmts []*syntax.Stmt
+	for st, e := range p.StmtsSeq(strings.NewReader(src)) {
+		if e != nil {
+			break
+		}
+		stmts = append(stmts, st)
+	}
+	return stmts, err
+}
 
-// movesAbout reports whether the script changes its folder anywhere.
-func movesAbout(f *syntax.File) bool {
-	moves := false
+// maxJoined is how many such comments a text may have.
+const maxJoined = 20
+
+// joined returns where a comment ends in a backslash, -1 if none does.
+func joined(f *syntax.File, src string) int {
+	at := -1
 	syntax.Walk(f, func(n syntax.Node) bool {
-		if call, ok := n.(*syntax.CallExpr); ok {
-			for _, arg := range call.Args {
-				moves = moves || moveCommands[wordOf(arg).Text]
+		if c, ok := n.(*syntax.Comment); ok && at < 0 {
+			from := int(c.Pos().Offset())
+			line, _, more := strings.Cut(src[min(from, len(src)):], "\n")
+			if more && strings.HasSuffix(line, `\`) {
+				at = from + len(line) - 1
 			}
 		}
-		return !moves
+		return at < 0
 	})
+	return at
+}
+
+var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
+
+// hidden reports whether a text has characters that change how people see it.
+func hidden(src string) bool {
+	for i := 0; i < len(src); i++ {
+		if src[i] == 0xe2 {
+			return strings.ContainsAny(src, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u2028\u2029")
+		}
+	}
+	return false
+}
+
+func mayMove(src string) bool {
+	return strings.ContainsAny(src, `\'"`) || strings.Contains(src, "cd") || strings.Contains(src, "pushd") || strings.Contains(src, "popd") ||
+		strings.Contains(src, "source") || strings.Contains(src, ". ")
+}
+
+// movesAbout reports whether the script changes its folder anywhere.
+func movesAbout(list []*syntax.Stmt) bool {
+	moves := false
+	for _, st := range list {
+		syntax.Walk(st, func(n syntax.Node) bool {
+			if call, ok := n.(*syntax.CallExpr); ok {
+				for i, arg := range call.Args {
+					switch word.Spelled(arg) {
+					case "cd", "pushd", "popd", "source", ".":
+						moves = true
+					case "eval", "trap":
+						for _, code := range call.Args[i+1:] {
+							word := word.Of(code)
+							moves = moves || !word.Literal || mayMove(word.Text)
+						}
+					}
+				}
+			}
+			return !moves
+		})
+	}
 	return moves
 }
 
 // Words splits text into words as the shell splits the arguments of a command.
 func Words(text string) ([]Word, error) {
 	// The word in front makes bash take time, ! and x=1 as words like others.
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(": "+text), "")
+	stmts, err := parse(": "+text, syntax.LangBash)
 	if err != nil {
 		return nil, fmt.Errorf("bash can't parse it; quote what the shell would take as its own")
 	}
-	if len(f.Stmts) == 1 {
-		st := f.Stmts[0]
+	if len(stmts) == 1 {
+		st := stmts[0]
 		call, ok := st.Cmd.(*syntax.CallExpr)
 		if ok && len(st.Redirs) == 0 && !st.Background && !st.Coprocess {
 			words := make([]Word, len(call.Args)-1)
 			for i, arg := range call.Args[1:] {
-				words[i] = wordOf(arg)
+				words[i] = word.Of(arg)
 			}
 			return words, nil
 		}

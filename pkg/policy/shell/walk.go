@@ -1,10 +1,12 @@
 package shell
 
 import (
-	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/kxtools/kx/pkg/policy/shell/effect"
+	"github.com/kxtools/kx/pkg/policy/shell/word"
 )
 
 // walker collects the leaves of a script.
@@ -13,12 +15,27 @@ type walker struct {
 	values []Value
 	input  []Word
 	moves  bool // the script changes its folder somewhere
+	tree   []*syntax.Stmt
+	safe   *numbers // what is known of variables in arithmetic
+	depth  int      // of code in code
+	read   int      // bytes of code in code
+	spread bool     // braces have made several words of one
+	inside int      // of substitutions
 }
 
 // scope is what holds where a statement stands.
 type scope struct {
-	via  string
-	dirs []string // the folders that may be current; nil = unknown
+	via   string
+	dirs  []string // the folders that may be current; nil = unknown
+	input *input   // what is known of the input; nil = nothing
+	depth int      // of commands that run it
+	far   bool     // it runs on another system
+}
+
+// input is text that a command gets as its input.
+type input struct {
+	text Word
+	sure bool // it gets the whole of it, and nothing else
 }
 
 func (s scope) through(how string) scope {
@@ -74,7 +91,13 @@ func (w *walker) stmt(st *syntax.Stmt, s scope) []string {
 }
 
 func (w *walker) inner(st *syntax.Stmt, s scope) []string {
-	files, unknown := w.redirects(st.Redirs, s)
+	files, fed, unknown := w.redirects(st.Redirs, s)
+	if fed != nil {
+		s.input = fed
+		if fed.text.Text == "" {
+			s.input = nil
+		}
+	}
 	call, isCall := st.Cmd.(*syntax.CallExpr)
 	switch {
 	case isCall:
@@ -84,6 +107,9 @@ func (w *walker) inner(st *syntax.Stmt, s scope) []string {
 		return s.dirs
 	case len(files) > 0 || unknown != "":
 		w.add(Leaf{Kind: Neutral, Files: files, Unknown: unknown}, s.through("redirect"))
+	}
+	if s.input != nil {
+		s.input = &input{text: s.input.text} // several commands share it
 	}
 	return w.command(st.Cmd, s)
 }
@@ -116,7 +142,9 @@ func (w *walker) command(cmd syntax.Command, s scope) []string {
 		after := s.dirs
 		for _, item := range cmd.Items {
 			w.words(s, item.Patterns...)
-			after = join(after, w.stmts(item.Stmts, scope{via: s.via, dirs: after}))
+			in := s
+			in.dirs = after
+			after = join(after, w.stmts(item.Stmts, in))
 		}
 		return after
 	case *syntax.WhileClause:
@@ -130,9 +158,9 @@ func (w *walker) command(cmd syntax.Command, s scope) []string {
 		case *syntax.WordIter:
 			w.words(s, loop.Items...)
 			for _, item := range loop.Items {
-				w.values = append(w.values, Value{loop.Name.Value, wordOf(item)})
+				w.values = append(w.values, Value{loop.Name.Value, word.Of(item)})
 			}
-			if steers(loop.Name.Value) {
+			if effect.Steers(loop.Name.Value) {
 				w.add(Leaf{Unknown: "it sets " + loop.Name.Value + ", which can change what a command runs"}, s)
 			}
 		case *syntax.CStyleLoop:
@@ -143,12 +171,22 @@ func (w *walker) command(cmd syntax.Command, s scope) []string {
 		w.stmts(cmd.Do, s)
 		return s.dirs
 	case *syntax.FuncDecl:
-		if cmd.Name == nil || moveCommands[cmd.Name.Value] {
+		if cmd.Name == nil || cmd.Name.Value == "cd" || cmd.Name.Value == "pushd" || cmd.Name.Value == "popd" {
 			w.add(Leaf{Unknown: "a function that takes the place of cd"}, s)
 		}
 		w.stmt(cmd.Body, w.loop(s).through("function"))
 		return w.loop(s).dirs
 	case *syntax.CoprocClause:
+		w.words(s, cmd.Name)
+		if cmd.Name != nil && cmd.Stmt.Cmd == nil {
+			cmd.Stmt.Cmd = &syntax.CallExpr{Args: []*syntax.Word{cmd.Name}} // a command with redirects
+		}
+		if call, ok := cmd.Stmt.Cmd.(*syntax.CallExpr); ok {
+			w.coproc(call, s)
+			if n := len(call.Assigns); n > 0 && len(call.Args) > 0 && call.Assigns[n-1].Pos().After(call.Args[0].Pos()) {
+				w.add(Leaf{Unknown: "which words the coprocess gets can't be told"}, s)
+			}
+		}
 		w.stmt(cmd.Stmt, s.through("coproc"))
 		return s.dirs
 	case *syntax.DeclClause:
@@ -166,6 +204,26 @@ func (w *walker) command(cmd syntax.Command, s scope) []string {
 	}
 	w.add(Leaf{Unknown: "a construct that kx does not know"}, s)
 	return nil
+}
+
+// coproc takes assignments from the words of a command, where the parser leaves
+// the first one.
+func (w *walker) coproc(call *syntax.CallExpr, s scope) {
+	for len(call.Args) > 1 {
+		lit, ok := call.Args[0].Parts[0].(*syntax.Lit)
+		if !ok {
+			return
+		}
+		name, _, assigns := strings.Cut(lit.Value, "=")
+		if name = strings.TrimSuffix(name, "+"); !assigns || !identifier(name) {
+			return
+		}
+		if effect.Steers(name) {
+			w.add(Leaf{Unknown: "it sets " + name + ", which can change what a command runs"}, s)
+		}
+		w.words(s, call.Args[0])
+		call.Args = call.Args[1:]
+	}
 }
 
 // loop is for code that may run at any time and any number of times: if the
@@ -190,6 +248,7 @@ func (w *walker) binary(cmd *syntax.BinaryCmd, s scope) []string {
 	}
 	// Both sides of a pipe are shells of their own.
 	w.stmt(cmd.X, s)
+	s.input = printed(cmd.X)
 	w.stmt(cmd.Y, s)
 	return s.dirs
 }
@@ -207,10 +266,10 @@ func (w *walker) node(n syntax.Node, s scope) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			w.stmts(n.Stmts, s.through("substitution"))
+			w.nested(n.Stmts, s, "substitution")
 			return false
 		case *syntax.ProcSubst:
-			w.stmts(n.Stmts, s.through("process substitution"))
+			w.nested(n.Stmts, s, "process substitution")
 			return false
 		case *syntax.ArithmExp:
 			w.arithm(s, n.X)
@@ -222,6 +281,19 @@ func (w *walker) node(n syntax.Node, s scope) {
 	})
 }
 
+// maxNested is how deep substitutions are followed into each other: further than
+// people read.
+const maxNested = 50
+
+func (w *walker) nested(list []*syntax.Stmt, s scope, how string) {
+	if w.inside++; w.inside > maxNested {
+		w.add(Leaf{Unknown: "its substitutions are nested too deep"}, s)
+	} else {
+		w.stmts(list, s.through(how))
+	}
+	w.inside--
+}
+
 // param reports the expansions that run code found in a variable.
 func (w *walker) param(p *syntax.ParamExp, s scope) {
 	switch {
@@ -229,7 +301,7 @@ func (w *walker) param(p *syntax.ParamExp, s scope) {
 		w.add(Leaf{Unknown: "an indirect expansion: ${!…}"}, s)
 	case p.Exp != nil && p.Exp.Op == syntax.OtherParamOps:
 		w.add(Leaf{Unknown: "an expansion that may run code: ${…@…}"}, s)
-	case p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) && p.Param != nil && steers(p.Param.Value):
+	case p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) && p.Param != nil && effect.Steers(p.Param.Value):
 		w.add(Leaf{Unknown: "it sets " + p.Param.Value + ", which can change what a command runs"}, s)
 	case p.Slice != nil:
 		w.arithm(s, p.Slice.Offset, p.Slice.Length)
@@ -241,7 +313,7 @@ func (w *walker) param(p *syntax.ParamExp, s scope) {
 	}
 }
 
-func plainIndex(s string) bool { return s == "@" || s == "*" || digits(s) }
+func plainIndex(s string) bool { return s == "@" || s == "*" || effect.Digits(s) }
 
 // arithm walks arithmetic. Bash evaluates the contents of a variable again, and
 // an index inside them may run a command, so only numbers are understood.
@@ -253,7 +325,8 @@ func (w *walker) arithm(s scope, list ...syntax.ArithmExpr) {
 		plain := true
 		syntax.Walk(x, func(n syntax.Node) bool {
 			if word, ok := n.(*syntax.Word); ok {
-				plain = plain && digits(word.Lit())
+				plain = plain && w.number(word)
+				return false
 			}
 			return true
 		})
@@ -276,6 +349,9 @@ func (w *walker) test(cmd *syntax.TestClause, s scope) {
 		case *syntax.BinaryTest:
 			switch n.Op {
 			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+				if w.numberTest(n.X) && w.numberTest(n.Y) {
+					break
+				}
 				leaf.Unknown = "a numeric test, whose sides bash evaluates"
 			}
 		}
@@ -285,62 +361,29 @@ func (w *walker) test(cmd *syntax.TestClause, s scope) {
 	w.node(cmd.X, s)
 }
 
-// redirects returns the files that redirects open.
-func (w *walker) redirects(list []*syntax.Redirect, s scope) (files []File, unknown string) {
-	for _, r := range list {
-		w.words(s, r.Word, r.Hdoc)
-		target := wordOf(r.Word)
-		write := true
-		switch r.Op {
-		case syntax.Hdoc, syntax.DashHdoc:
-			w.input = append(w.input, wordOf(r.Hdoc))
-			continue
-		case syntax.WordHdoc:
-			w.input = append(w.input, target)
-			continue
-		case syntax.DplIn, syntax.DplOut:
-			if target.Literal && (digits(strings.TrimSuffix(target.Text, "-")) || target.Text == "-") {
-				continue
-			}
-			if r.Op == syntax.DplIn || r.N != nil {
-				unknown = "a file descriptor that is computed"
-				continue
-			}
-		case syntax.RdrIn:
-			write = false
-		case syntax.RdrInOut:
-			files = append(files, File{Path: target})
-		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob:
-		default:
-			unknown = "a redirect that kx does not know"
-			continue
-		}
-		if target.Literal && inert(target.Text) {
-			continue
-		}
-		if t := path.Clean(target.Text); strings.HasPrefix(t, "/dev/tcp/") || strings.HasPrefix(t, "/dev/udp/") {
-			unknown = "bash opens a network connection for " + target.Text
-			continue
-		}
-		files = append(files, File{Write: write, Path: target})
+func (w *walker) numberTest(x syntax.TestExpr) bool {
+	word, ok := x.(*syntax.Word)
+	if !ok {
+		return false
 	}
-	return files, unknown
+	if len(word.Parts) == 1 {
+		if q, ok := word.Parts[0].(*syntax.DblQuoted); ok {
+			word = &syntax.Word{Parts: q.Parts}
+		}
+	}
+	return w.number(word)
 }
 
-// inert reports whether opening the file changes and tells nothing.
-func inert(name string) bool {
-	switch name {
-	case "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/zero":
-		return true
-	}
-	return false
-}
-
-// add appends a leaf that stands in scope s.
-func (w *walker) add(l Leaf, s scope) {
+// add appends a leaf that stands in scope s, and returns its place.
+func (w *walker) add(l Leaf, s scope) int {
 	if l.Via == "" {
 		l.Via = s.via
 	}
-	l.Dirs = s.dirs
+	l.Dirs, l.Nested = s.dirs, w.depth > 0
+	if s.far {
+		// The command that leads there asks for itself.
+		l = Leaf{Words: l.Words, Via: l.Via, Kind: Transparent, Dirs: l.Dirs, Far: true, Nested: l.Nested}
+	}
 	w.leaves = append(w.leaves, l)
+	return len(w.leaves) - 1
 }

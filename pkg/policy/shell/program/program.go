@@ -1,0 +1,135 @@
+// Package program says what the arguments of a program do: which files it reads
+// and writes, which addresses it reaches, which commands and code it runs. The
+// knowledge is one table, table.txt; programs with a language of their own are
+// described in pkg/policy/shell/language.
+//
+// The one invariant: what a row does not say, nothing is allowed for. A program
+// without a row is judged by its words alone, and its arguments may be paths. It
+// runs nothing; its caller is pkg/policy/shell.
+package program
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+)
+
+//go:embed table.txt
+var table string
+
+// row is a row of the table.
+type row struct {
+	front, back []byte // roles of the first and the last operands
+	star        byte   // role of those between, 0 if there may be none
+	flags       []flag
+	marks       []string
+	danger      bool // one of its flags does more than the operands tell
+}
+
+// flag is one flag of a program.
+type flag struct {
+	name     string
+	role     byte // of its value, 0 if it has none
+	attached bool // the value stands only in the same word
+	does     string
+}
+
+func (r *row) is(mark string) bool {
+	for _, m := range r.marks {
+		if m == mark {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	lines = sync.OnceValue(index)
+	rows  sync.Map // of names to the rows that have been asked for
+)
+
+// index finds the line of each name; a line is taken apart when it is needed.
+func index() map[string]string {
+	out := make(map[string]string, 1024)
+	for line := range strings.Lines(table) {
+		names, rest, ok := strings.Cut(line, " | ")
+		if !ok || line[0] == '#' {
+			continue
+		}
+		for name := range strings.SplitSeq(names, ",") {
+			out[name] = rest
+		}
+	}
+	return out
+}
+
+// Names returns every name that has a row.
+func Names() []string {
+	var out []string
+	for name := range lines() {
+		out = append(out, name)
+	}
+	return out
+}
+
+// Known reports whether a program has a row.
+func Known(name string) bool { return lookup(name) != nil }
+
+// lookup returns the row of a program, nil if it has none.
+func lookup(name string) *row {
+	if r, ok := rows.Load(name); ok {
+		return r.(*row)
+	}
+	line, ok := lines()[name]
+	if !ok {
+		return nil
+	}
+	r := parse(line)
+	rows.Store(name, r)
+	return r
+}
+
+func parse(line string) *row {
+	operands, rest, _ := strings.Cut(line, "|")
+	r := &row{}
+	for role := range strings.SplitSeq(strings.TrimSpace(operands), ",") {
+		switch {
+		case len(role) == 2:
+			r.star = role[0]
+		case r.star == 0:
+			r.front = append(r.front, role[0])
+		default:
+			r.back = append(r.back, role[0])
+		}
+	}
+	for _, token := range strings.Fields(rest) {
+		if token[0] != '-' {
+			r.marks = append(r.marks, token)
+			continue
+		}
+		f := flag{}
+		f.name, f.does, _ = strings.Cut(token, "!")
+		if at := strings.LastIndexAny(f.name, ":~"); at > 0 {
+			f.attached, f.role = f.name[at] == '~', f.name[at+1]
+			f.name = f.name[:at]
+		}
+		switch f.role {
+		case 0, '-', '?', 'r':
+			r.danger = r.danger || f.does != "" && f.does != "skip" && f.does != "tree" && f.does != "quiet"
+		default:
+			r.danger = true
+		}
+		r.flags = append(r.flags, f)
+	}
+	for _, m := range []string{"closed", "first"} {
+		r.danger = r.danger || r.is(m)
+	}
+	return r
+}
+
+// Reads reports whether a program takes code: in its arguments, a file or its
+// input.
+func Reads(name string) bool {
+	r := lookup(name)
+	return r != nil && r.is("bare")
+}
