@@ -19,7 +19,7 @@ const maxStart = 3.0
 // so a round that is over is measured again.
 const (
 	startRuns   = 40
-	startRounds = 10
+	startRounds = 30
 )
 
 // program builds a Go program without debug information, as a release is built.

@@ -428,7 +428,7 @@ func (r *run) wallIn(env *tool.Env) error {
 		return nil
 	}
 	at := r.judge.Place(r.gate.Session)
-	if temp := r.judge.Temp; temp.Dir != "" {
+	if temp := r.judge.Temp; temp.Exists() {
 		if _, err := sb.Scratch.Temp(r.gate.Session); err != nil {
 			return err
 		}

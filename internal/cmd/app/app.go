@@ -87,8 +87,12 @@ func (d documents) Write(b []byte) (int, error) { return len(b), d.to.Exact(b) }
 // Note tells a person what goes on, on the standard error. It is no log: with -q,
 // and where only a program reads along, nothing is said.
 func (a *App) Note(format string, args ...any) {
-	person := a.IO.ErrTTY || !a.Globals.Output.Resolve(a.IO.OutTTY).Data()
-	if !a.Globals.Quiet && person {
+	if a.Notes() {
 		fmt.Fprint(a.IO.Err, out.Sprintf(format+"\n", args...))
 	}
+}
+
+// Notes reports whether a person hears notes.
+func (a *App) Notes() bool {
+	return !a.Globals.Quiet && (a.IO.ErrTTY || !a.Globals.Output.Resolve(a.IO.OutTTY).Data())
 }

@@ -98,7 +98,7 @@ func check(ctx context.Context, o *CheckOptions) error {
 	if err := o.App.Printer().Record(dec, func(t *out.Text) { view.Explain(t, dec) }); err != nil {
 		return err
 	}
-	if o.Tool == "bash" && dec.Decision == wire.Allow && !d.Judge.Config.Experimental.UnsandboxedBash && !gate.OnHost(dec) {
+	if o.App.Notes() && o.Tool == "bash" && dec.Decision == wire.Allow && !d.Judge.Config.Experimental.UnsandboxedBash && !gate.OnHost(dec) {
 		if w, err := site.Of(o.App).Walls(); err != nil || w.Kind != jail.Full {
 			o.App.Note("a call on this machine would ask all the same: %s", judge.NoSandbox)
 		}

@@ -96,11 +96,11 @@ func Open(o Options) (*Judge, error) {
 		return nil, err
 	}
 	if o.Sandbox != nil {
-		j.Temp = o.Sandbox.Temp(j.Place(o.ID))
+		j.Temp = o.Sandbox.Temp(func() sandbox.Place { return j.Place(o.ID) })
 	}
 	j.env = &policy.Env{
 		Workspace: j.Workspace, Cwd: j.Cwd, Home: o.Dirs.Home,
-		Writable: append(j.Temp.Names(), cfg.Sandbox.Writable...), Outside: j.Temp.Kept, Resolver: Files{Temp: j.Temp},
+		Writable: cfg.Sandbox.Writable, Temp: j.Temp.Holds, Resolver: Files{Temp: j.Temp},
 	}
 	j.guard = guard.New(append([]string{j.Workspace}, cfg.Sandbox.Writable...), o.Dirs, head)
 	return j, nil
@@ -341,10 +341,10 @@ type Files struct {
 
 // Resolve follows the links of a path.
 func (f Files) Resolve(path string) (string, error) {
-	if f.Temp.Holds(filepath.Clean(path)) {
-		path = f.Temp.Real(path)
+	if !f.Temp.Holds(filepath.Clean(path)) {
+		return f.canonical(path)
 	}
-	real, err := f.canonical(path)
+	real, err := f.canonical(f.Temp.Real(path))
 	return f.Temp.Name(real), err
 }
 
@@ -370,9 +370,12 @@ const maxRemembered = 1 << 10
 
 // Glob lists what a pattern matches.
 func (f Files) Glob(pattern string) ([]string, error) {
-	found, err := filepath.Glob(f.Temp.Real(pattern))
+	real := f.Temp.Real(pattern)
+	found, err := filepath.Glob(real)
 	for i, name := range found {
-		found[i] = f.Temp.Name(name)
+		if real != pattern {
+			found[i] = f.Temp.Name(name)
+		}
 	}
 	return found, err
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kxtools/kx/pkg/policy/shell"
 )
@@ -111,7 +112,7 @@ var advices = []struct {
 var noNetwork = []string{"could not resolve host", "temporary failure in name resolution", "network is unreachable", "eai_again", "enetunreach", "name or service not known", "server misbehaving"}
 
 // socketName is how programs name a socket of the system.
-var socketName = regexp.MustCompile(`(?:/var)?/run/[\w./-]*(?:\.sock|\.s\.PGSQL\.\d+)\b`)
+var socketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:/var)?/run/[\w./-]*(?:\.sock|\.s\.PGSQL\.\d+)\b`) })
 
 // Advice says why the walls made a command fail and what opens them, or nothing
 // where they are not to blame. label is what the result calls its sandbox.
@@ -128,7 +129,7 @@ func Advice(command, output, label string, failed bool) []string {
 	if !failed {
 		return nil
 	}
-	socket := socketName.FindString(output)
+	socket := socketName().FindString(output)
 	switch {
 	case label == ReadOnly.Name && anyOf(said, readOnly...):
 		return []string{fmt.Sprintf("sandbox: commands write in /tmp alone here: max_sandbox under [limits] of the user's config.toml is %q", label)}
@@ -191,10 +192,12 @@ func commands(line string) [][]string {
 }
 
 // steady matches what repository and protect keep, in what programs say about it.
-var steady = regexp.MustCompile(`(?:^|[\s/'"])(?:\.git(?:$|[\s'":,])|\.git/(?:hooks|config)\b|\.(?:kx|mcp\.json|envrc|claude|codex|gemini|cursor)(?:$|[\s/'":,]))`)
+var steady = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[\s/'"])(?:\.git(?:$|[\s'":,])|\.git/(?:hooks|config)\b|\.(?:kx|mcp\.json|envrc|claude|codex|gemini|cursor)(?:$|[\s/'":,]))`)
+})
 
 func aboutSteady(line string) bool {
-	return anyOf(line, "read-only file system", "device or resource busy", "could not write config file") && steady.MatchString(line)
+	return anyOf(line, "read-only file system", "device or resource busy", "could not write config file") && steady().MatchString(line)
 }
 
 func anyOf(text string, words ...string) bool {

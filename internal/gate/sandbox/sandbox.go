@@ -322,50 +322,58 @@ func (b *build) leave() []string {
 	return notes
 }
 
-// Temp is the private temp of a session as its file tools see it.
+// Temp is the private temp of a session as its file tools see it. What it is is
+// found out when a path asks for it; the zero one is the machine's /tmp.
 type Temp struct {
-	Dir  string   // "" where /tmp is that of the machine
-	Kept []string // folders that stay in sight below it
+	kept   func() []string // what stays in sight of the machine's
+	folder func() string   // "" if there is none
 }
 
 // Temp returns the private temp of a session, if programs there have one.
-func (s *Sandbox) Temp(at Place) Temp {
-	if s.Walls().Kind != jail.Full {
-		return Temp{}
+func (s *Sandbox) Temp(at func() Place) Temp {
+	return Temp{
+		kept: sync.OnceValue(func() []string { return s.kept(at()) }),
+		folder: sync.OnceValue(func() string {
+			if s.Walls().Kind != jail.Full {
+				return ""
+			}
+			return s.Scratch.TempPath(at().Session)
+		}),
 	}
-	return Temp{Dir: s.Scratch.TempPath(at.Session), Kept: s.kept(at)}
 }
 
 // Real is where a path lies: in the private temp, if it begins with /tmp.
 func (t Temp) Real(path string) string {
-	if t.Dir == "" || inside(t.Kept, filepath.Clean(path)) {
-		return path
-	}
-	for _, dir := range temps {
-		if rest, found := strings.CutPrefix(path, dir); found && (rest == "" || rest[0] == '/') {
-			return t.Dir + rest
+	for _, name := range temps {
+		rest, found := strings.CutPrefix(path, name)
+		if !found || rest != "" && rest[0] != '/' {
+			continue
+		}
+		if dir := t.dir(path); dir != "" {
+			return dir + rest
 		}
 	}
 	return path
 }
 
-// Name is the reverse of Real for a path without links.
+// dir is the folder that has a path, "" if it is not in the private temp.
+func (t Temp) dir(path string) string {
+	if t.folder == nil || inside(t.kept(), filepath.Clean(path)) {
+		return ""
+	}
+	return t.folder()
+}
+
+// Name is the reverse of Real for a path without links that comes of it.
 func (t Temp) Name(real string) string {
-	if rest, found := strings.CutPrefix(real, t.Dir); t.Dir != "" && found && (rest == "" || rest[0] == '/') {
+	if rest, found := strings.CutPrefix(real, t.folder()); found && (rest == "" || rest[0] == '/') {
 		return temps[0] + rest
 	}
 	return real
 }
 
 // Holds reports whether a clean path lies in the private temp.
-func (t Temp) Holds(path string) bool {
-	return t.Dir != "" && inTemp(path) && !inside(t.Kept, path)
-}
+func (t Temp) Holds(path string) bool { return inTemp(path) && t.dir(path) != "" }
 
-// Names are how the private temp is called, nil if there is none.
-func (t Temp) Names() []string {
-	if t.Dir == "" {
-		return nil
-	}
-	return temps
-}
+// Exists reports whether there is one.
+func (t Temp) Exists() bool { return t.folder != nil && t.folder() != "" }

@@ -31,12 +31,12 @@ type Resolver interface {
 
 // Env is where a call is judged.
 type Env struct {
-	Workspace string   // canonical root
-	Cwd       string   // canonical
-	Home      string   // for ~/
-	Writable  []string // folders outside the workspace that count as inside
-	Outside   []string // folders in those that don't
-	Resolver  Resolver // nil: paths are taken as written
+	Workspace string                 // canonical root
+	Cwd       string                 // canonical
+	Home      string                 // for ~/
+	Writable  []string               // folders outside the workspace that count as inside
+	Temp      func(path string) bool // whether a path lies in a temp that counts as inside; nil for none
+	Resolver  Resolver               // nil: paths are taken as written
 }
 
 // Roots returns the folders that path patterns start from.
@@ -125,19 +125,12 @@ func (e *Env) holds(name string) bool {
 	if _, ok := pattern.Below(e.Workspace, name); ok {
 		return true
 	}
-	return nearest(e.Writable, name) > nearest(e.Outside, name)
-}
-
-// nearest is the length of the longest of the folders that a path lies in, -1 for
-// none.
-func nearest(dirs []string, name string) int {
-	longest := -1
-	for _, dir := range dirs {
+	for _, dir := range e.Writable {
 		if _, ok := pattern.Below(dir, name); ok {
-			longest = max(longest, len(dir))
+			return true
 		}
 	}
-	return longest
+	return e.Temp != nil && e.Temp(name)
 }
 
 // show returns a path the short way: relative to the workspace if it is inside.

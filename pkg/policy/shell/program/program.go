@@ -10,6 +10,7 @@ package program
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -43,31 +44,22 @@ func (r *row) is(mark string) bool {
 	return false
 }
 
-var (
-	lines = sync.OnceValue(index)
-	rows  sync.Map // of names to the rows that have been asked for
-)
+// rows are those that have been asked for, by name.
+var rows sync.Map
 
-// index finds the line of each name; a line is taken apart when it is needed.
-func index() map[string]string {
-	out := make(map[string]string, 1024)
-	for line := range strings.Lines(table) {
-		names, rest, ok := strings.Cut(line, " | ")
-		if !ok || line[0] == '#' {
-			continue
-		}
-		for name := range strings.SplitSeq(names, ",") {
-			out[name] = rest
-		}
-	}
-	return out
+// split returns the names of a line and what is said of them.
+func split(line string) (names, rest string, ok bool) {
+	names, rest, ok = strings.Cut(line, " | ")
+	return names, rest, ok && line[0] != '#'
 }
 
 // Names returns every name that has a row.
 func Names() []string {
 	var out []string
-	for name := range lines() {
-		out = append(out, name)
+	for line := range strings.Lines(table) {
+		if names, _, ok := split(line); ok {
+			out = append(out, strings.Split(names, ",")...)
+		}
 	}
 	return out
 }
@@ -80,13 +72,33 @@ func lookup(name string) *row {
 	if r, ok := rows.Load(name); ok {
 		return r.(*row)
 	}
-	line, ok := lines()[name]
+	rest, ok := find(name)
 	if !ok {
 		return nil
 	}
-	r := parse(line)
+	r := parse(rest)
 	rows.Store(name, r)
 	return r
+}
+
+// find looks a name up in the text of the table, of which one process needs a few
+// lines: an index would take longer.
+func find(name string) (rest string, ok bool) {
+	if name == "" || strings.ContainsAny(name, ",|\n") {
+		return "", false
+	}
+	for at := 0; ; {
+		i := strings.Index(table[at:], name)
+		if i < 0 {
+			return "", false
+		}
+		at += i + len(name)
+		start := strings.LastIndexByte(table[:at], '\n') + 1
+		line, _, _ := strings.Cut(table[start:], "\n")
+		if names, rest, ok := split(line); ok && slices.Contains(strings.Split(names, ","), name) {
+			return rest, true
+		}
+	}
 }
 
 func parse(line string) *row {
