@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 //go:embed table.txt
@@ -72,7 +73,13 @@ func lookup(name string) *row {
 	if r, ok := rows.Load(name); ok {
 		return r.(*row)
 	}
-	rest, ok := find(name)
+	var rest string
+	var ok bool
+	if asked.Add(1) > fewNames {
+		rest, ok = index()[name]
+	} else {
+		rest, ok = find(name)
+	}
 	if !ok {
 		return nil
 	}
@@ -81,8 +88,26 @@ func lookup(name string) *row {
 	return r
 }
 
-// find looks a name up in the text of the table, of which one process needs a few
-// lines: an index would take longer.
+// A process that reads one command line looks few names up, and the text does; one
+// that reads many makes an index of it.
+const fewNames = 32
+
+var (
+	asked atomic.Int64
+	index = sync.OnceValue(func() map[string]string {
+		out := make(map[string]string, 1024)
+		for line := range strings.Lines(table) {
+			if names, rest, ok := split(strings.TrimSuffix(line, "\n")); ok {
+				for name := range strings.SplitSeq(names, ",") {
+					out[name] = rest
+				}
+			}
+		}
+		return out
+	})
+)
+
+// find looks a name up in the text of the table.
 func find(name string) (rest string, ok bool) {
 	if name == "" || strings.ContainsAny(name, ",|\n") {
 		return "", false

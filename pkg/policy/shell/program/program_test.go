@@ -102,6 +102,18 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// The text and the index of the table say the same.
+func TestIndex(t *testing.T) {
+	names := append(Names(), "", "nonesuch", "gi", "it", "git stat", "r,w", "git|x", "#")
+	for _, name := range names {
+		a, ok := find(name)
+		b, has := index()[name]
+		if ok != has || a != b {
+			t.Errorf("%q: %v %q in the text, %v %q in the index", name, ok, a, has, b)
+		}
+	}
+}
+
 // A row is made of roles and marks that are known, and a program has one row.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
