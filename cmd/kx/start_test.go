@@ -18,8 +18,8 @@ const maxStart = 3.0
 // Other tests may run beside this one and hit one program harder than the other,
 // so a round that is over is measured again.
 const (
-	startRuns   = 40
-	startRounds = 30
+	startRuns   = 15
+	startRounds = 80
 )
 
 // program builds a Go program without debug information, as a release is built.
