@@ -134,6 +134,8 @@ func (p *parser) split(args []effect.Word) {
 			p.cut(before)
 			return
 		case a.Text == "-" && r.is("dash"):
+		case r.is("plus") && strings.HasPrefix(a.Text, "+"):
+			p.does["code"] = true
 		case r.is("num") && len(a.Text) > 1 && a.Text[0] == '-' && effect.Digits(a.Text[1:]):
 		case len(a.Text) > 1 && a.Text[0] == '-':
 			n, ok := p.flag(args[i:])

@@ -144,7 +144,7 @@ func TestTable(t *testing.T) {
 			}
 		}
 		for _, m := range r.marks {
-			if !effect.In("closed first long through assigns dash more num bare here neutral none code stdin far file names lost packs", m) {
+			if !effect.In("closed first long through assigns dash plus more num bare here neutral none code stdin far file names lost packs", m) {
 				t.Errorf("%s: no mark %s", names, m)
 			}
 		}
