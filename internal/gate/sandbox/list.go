@@ -61,11 +61,11 @@ var helpers = []string{
 var credentials = []string{
 	".ssh", ".aws", ".azure", ".kube", ".docker/config.json", ".netrc", "_netrc", ".git-credentials", ".pypirc",
 	".config/gcloud", ".config/gh", ".config/glab-cli", ".config/op", ".config/rclone", ".config/containers/auth.json", ".config/sops",
-	".config/git/credentials", ".config/hub", ".config/doctl", ".config/heroku", ".config/fly",
+	".config/git/credentials", ".config/age", ".config/hub", ".config/doctl", ".config/heroku", ".config/fly",
 	".cargo/credentials", ".cargo/credentials.toml", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
 	".terraform.d", ".terraformrc", ".password-store", ".vault-token", ".oci", ".s3cfg", ".boto", ".pgpass", ".my.cnf", ".mylogin.cnf",
 	".composer/auth.json", ".config/composer/auth.json", ".gem/credentials", ".nuget/NuGet/NuGet.Config", ".subversion/auth", ".fly",
-	".claude*", ".codex", ".gemini", ".cursor", ".config/github-copilot", ".config/goose", ".config/opencode", ".local/share/opencode", ".aider*", ".continue",
+	".claude*", ".codex", ".gemini", ".qwen", ".cursor", ".config/github-copilot", ".config/goose", ".config/opencode", ".local/share/opencode", ".aider*", ".continue",
 	".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge", ".config/vivaldi", ".config/opera",
 	".config/Signal", ".config/Slack", ".config/discord", ".config/1Password", ".config/Bitwarden", ".config/keepassxc", ".local/share/kwalletd",
 	".bash_history", ".zsh_history", ".zhistory", ".local/share/fish/fish_history", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history",
