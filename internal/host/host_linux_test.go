@@ -299,6 +299,16 @@ func TestOtherStateDirectory(t *testing.T) {
 	// The place of a killed one is taken over, and not believed to be its own.
 	syscall.Kill(da.PID, syscall.SIGKILL)
 	gone(t, da.PID)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		conn, err := net.Dial("unix", sa) // its last thread may still hold the socket
+		if err != nil {
+			break
+		}
+		conn.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("somebody listens in its place")
+		}
+	}
 	c := resident(t, a.dir)
 	dc, sc := c.connect()
 	if sc != sa {
