@@ -75,7 +75,10 @@ func TestSpeed(t *testing.T) {
 		Scratch: scratch.New(st, time.Now), Getenv: func(string) string { return "" }, Passwd: func() string { return "" }, Boot: lineage.Boot,
 	}
 	if w := s.Walls(); w.Kind != jail.Full {
-		t.Skipf("there are no full walls here: %s", w.Why)
+		if w.Why == "" || w.Hint == "" || s.Label(sandbox.Default) == sandbox.Default.Name {
+			t.Errorf("without full walls it says %+v", w)
+		}
+		return // half of them are as fast as it gets
 	}
 	argv := []string{"/bin/bash", "--noprofile", "--norc", "-c", "true"}
 	env := []string{"PATH=/usr/bin:/bin", "HOME=" + home}
