@@ -166,13 +166,16 @@ func (c *Client) command(call *Call, in map[string]json.RawMessage) error {
 	return nil
 }
 
-// commandLine is the line of a command that comes in words. A shell with one line
-// to run is that line.
+// commandLine is the line of a command that comes in words. A shell of the system
+// with one line to run is that line; a program of its name elsewhere is another one.
 func commandLine(words []string) string {
-	if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
-		switch path.Base(words[0]) {
+	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") {
+		dir, name := path.Split(words[0])
+		switch name {
 		case "bash", "sh", "zsh", "dash":
-			return words[2]
+			if dir == "" || dir == "/bin/" || dir == "/usr/bin/" {
+				return words[2]
+			}
 		}
 	}
 	quoted := make([]string, len(words))
@@ -224,7 +227,7 @@ func findPatch(command string) *inside {
 	for _, n := range names {
 		p.names = append(p.names, shell.Join(l.Dirs[0], n))
 	}
-	p.alone = l.Dirs[0] == "" && others == 0
+	p.alone = l.Dirs[0] == "" && others == 0 && patchers[l.Words[0].Text] // not a program of that name
 	return p
 }
 
@@ -234,10 +237,11 @@ var exact = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("^\\s*(cd [^\n;&|<>$`\"'\\\\]+ && )?apply_patch\\s*<<\\s*['\"]\\w+['\"]\\s*\n")
 })
 
-func isPatcher(word string) bool {
-	base := path.Base(word)
-	return base == "apply_patch" || base == "applypatch"
-}
+// patchers are the names by which the client itself applies a patch.
+var patchers = map[string]bool{"apply_patch": true, "applypatch": true}
+
+// isPatcher reports whether a word may apply a patch, also as a program somewhere.
+func isPatcher(word string) bool { return patchers[path.Base(word)] }
 
 // writes are calls that stand for what a patch does to files.
 func writes(names []string) (calls []wire.Call) {
@@ -256,7 +260,7 @@ func patchText(in map[string]json.RawMessage) {
 			continue
 		}
 		var words []string
-		if json.Unmarshal(v, &words) == nil && len(words) == 2 && isPatcher(words[0]) {
+		if json.Unmarshal(v, &words) == nil && len(words) == 2 && patchers[words[0]] {
 			v = raw(words[1])
 		}
 		delete(in, field)
@@ -277,8 +281,8 @@ func globFolder(in map[string]json.RawMessage) json.RawMessage {
 		head, tail = pattern[:strings.LastIndexByte(pattern[:i], '/')+1], pattern[i:]
 	}
 	switch {
-	case strings.Contains(tail, ".."):
-		dir = "/" // it may climb to anywhere
+	case strings.Contains(tail, ".."), rooted().MatchString(tail):
+		dir = "/" // it may climb to anywhere, or begin there
 	case strings.HasPrefix(head, "/") || strings.HasPrefix(head, "~"):
 		dir = head
 	case head != "":
@@ -287,16 +291,16 @@ func globFolder(in map[string]json.RawMessage) json.RawMessage {
 	return raw(dir)
 }
 
+// rooted finds an alternative in braces that begins somewhere else.
+var rooted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[{,][/~]`) })
+
 // address is a URL in a text. It is compiled when it is needed.
 var address = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>]+`) })
 
-// fetches finds the addresses in a prompt.
+// fetches finds the addresses in a prompt, beside the one that has a field.
 func fetches(call *Call, in map[string]json.RawMessage) {
-	if _, ok := in["url"]; ok {
-		return
-	}
-	for i, u := range address().FindAllString(text(in["prompt"]), -1) {
-		if i == 0 {
+	for _, u := range address().FindAllString(text(in["prompt"]), -1) {
+		if _, ok := in["url"]; !ok {
 			in["url"] = raw(u)
 			continue
 		}
