@@ -2,6 +2,8 @@ package gate
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/proc"
@@ -31,17 +33,24 @@ func (r *run) hooks(ctx context.Context) error {
 	d := r.decision
 	d.HookPolicy, r.by = hooksUnmatched, ""
 	if d.Decision != wire.Deny {
-		switch o := r.runHooks(ctx, list, config.PreToolUse, nil); o.Verdict {
-		case wire.Deny:
-			r.deniedBy(o)
-		case wire.Ask:
-			judge.Raise(d, o.Reason)
+		outcomes := []hook.Outcome{r.runHooks(ctx, list, config.PreToolUse, nil)}
+		for i, c := range r.besides() {
+			outcomes = append(outcomes, r.runHooksOn(ctx, list, config.PreToolUse, c, fmt.Sprintf("%s+%d", r.call.ID, i+1), nil))
+		}
+		for _, o := range outcomes {
+			switch {
+			case o.Verdict == wire.Deny && d.Decision != wire.Deny:
+				r.deniedBy(o)
+			case o.Verdict == wire.Ask && d.Decision != wire.Deny:
+				judge.Raise(d, o.Reason)
+			}
 		}
 	}
 	if d.Decision == wire.Ask {
 		switch o := r.runHooks(ctx, list, config.PermissionRequest, nil); {
 		case o.Verdict == wire.Deny:
 			r.deniedBy(o)
+		case o.Verdict == wire.Allow && len(r.besides()) > 0: // it was told of the call alone
 		case o.Verdict == wire.Allow && d.Mandatory:
 			d.ModeApplied, d.ModeEffect = true, mode.KeptMandatory
 		case o.Verdict == wire.Allow:
@@ -59,13 +68,33 @@ func (r *run) deniedBy(o hook.Outcome) {
 	d.Decision, d.ApprovalRequired, d.Reason, r.by = wire.Deny, false, o.Reason, o.By
 }
 
+// besides are the calls that another program's call makes besides itself, with
+// canonical paths.
+func (r *run) besides() []wire.Call {
+	if r.foreign == nil {
+		return nil
+	}
+	list := slices.Clone(r.foreign.With)
+	for i, c := range list {
+		if input, err := r.judge.Canonical(c.Tool, c.Input); err == nil {
+			list[i].Input = input
+		}
+	}
+	return list
+}
+
 // runHooks runs the hooks of one event. res is how the call ended, nil before that.
 func (r *run) runHooks(ctx context.Context, list []config.Hook, event string, res *wire.Result) hook.Outcome {
+	return r.runHooksOn(ctx, list, event, wire.Call{Tool: r.call.Tool, Input: r.input}, r.call.ID, res)
+}
+
+// runHooksOn runs them for a call that is this one or a part of it.
+func (r *run) runHooksOn(ctx context.Context, list []config.Hook, event string, on wire.Call, id string, res *wire.Result) hook.Outcome {
 	d := r.decision
 	c := &hook.Call{
-		Tool: r.call.Tool, Input: r.input, Workspace: r.judge.Workspace, Cwd: r.judge.Cwd,
+		Tool: on.Tool, Input: on.Input, Workspace: r.judge.Workspace, Cwd: r.judge.Cwd,
 		Decision: d.Decision, BaseDecision: d.BaseDecision, Mode: d.EffectiveMode, Mandatory: d.Mandatory, Reason: d.Reason,
-		ID: r.call.ID, Session: r.gate.Session, Caller: r.gate.Caller,
+		ID: id, Session: r.gate.Session, Caller: r.gate.Caller,
 	}
 	if res != nil {
 		c.Status, c.Output = res.Status, res.Output
@@ -75,10 +104,28 @@ func (r *run) runHooks(ctx context.Context, list []config.Hook, event string, re
 		return o
 	}
 	if err := r.keepRules(o.Rules); err != nil {
-		o.Runs[len(o.Runs)-1].Error = err.Error() // which no rule of the hook outlives
+		o = lost(o, event, err)
 	}
 	if res == nil {
 		d.HooksEvaluated, d.HookPolicy, d.Hooks = true, hooksRun, append(d.Hooks, o.Runs...)
+	}
+	return o
+}
+
+// lost is what comes of hooks whose rules can't be kept, which is no less than what
+// comes of one that fails: the rule may have been a deny.
+func lost(o hook.Outcome, event string, err error) hook.Outcome {
+	from := o.Rules[0].Hook
+	for i := range o.Runs {
+		if o.Runs[i].Name == from && o.Runs[i].Error == "" {
+			o.Runs[i].Error = err.Error()
+		}
+	}
+	switch why := "the rules that hook " + from + " gave can't be kept: " + err.Error(); {
+	case event == config.PreToolUse && o.Verdict != wire.Deny:
+		o.Verdict, o.Reason, o.By = wire.Deny, why, from
+	case event == config.PermissionRequest && o.Verdict == wire.Allow:
+		o.Verdict, o.Reason, o.By = wire.Ask, why, from
 	}
 	return o
 }

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -89,6 +90,39 @@ func TestServer(t *testing.T) {
 	}
 	if len(kept) != 1 || kept[0].Tool != "edit_file" || kept[0].Hook != "permission_request 1" {
 		t.Errorf("kept %+v", kept)
+	}
+}
+
+// A rule of a hook that can't be kept may have been a deny: it lets nothing through.
+func TestLostRules(t *testing.T) {
+	const rule = `"updated_permissions":[{"scope":"session","rule":{"tool":"edit_file","decision":"deny"}}]`
+	for event, want := range map[string]wire.Status{"pre_tool_use": wire.StatusDenied, "permission_request": wire.StatusPending} {
+		w := withHooks(t, answers(event, `{"permission":"allow",`+rule+`}`))
+		w.KeepRules = func([]hook.Rule) error { return errors.New("the disk is full") }
+		r := w.call("write_file", `{"path":"a","content":"x"}`)
+		if r.Status != want || w.ran.Load() != 0 || len(r.Decision.Hooks) == 0 || !strings.Contains(r.Decision.Hooks[0].Error, "the disk is full") {
+			t.Errorf("%s: %s, %d runs, %+v", event, r.Status, w.ran.Load(), r.Decision.Hooks)
+		}
+	}
+}
+
+// Hooks hear of what another program's call does besides, and an answer to the call
+// alone does not allow that.
+func TestHooksBesides(t *testing.T) {
+	patched := Foreign{Call: call("bash", `{"command":"ls"}`), With: []wire.Call{call("write_file", `{"path":"src/a"}`)}}
+	for hooks, want := range map[string]wire.Status{
+		"[[hooks.pre_tool_use]]\nmatcher = { tool = \"write_file\" }\ncommand = \"exit 1\"\n":                               wire.StatusDenied,
+		"[[hooks.pre_tool_use]]\nmatcher = { tool = \"edit_file\" }\ncommand = \"exit 1\"\n":                                wire.StatusPending,
+		"[[hooks.permission_request]]\nmatcher = { tool = \"bash\" }\ncommand = '''echo '{\"permission\":\"allow\"}' '''\n": wire.StatusPending,
+	} {
+		w := withHooks(t, hooks)
+		b, err := w.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := b.Permit(context.Background(), patched); r.Status != want {
+			t.Errorf("%s: %s, want %s, %+v", hooks, r.Status, want, r.Decision.Hooks)
+		}
 	}
 }
 
