@@ -29,7 +29,9 @@ func runJailed(ctx context.Context, s Spec) (Result, error) {
 	case <-exited:
 	case <-ctx.Done():
 		err = ctx.Err()
-		c.end(exited)
+		if !c.end(exited) { // stuck in the kernel: nobody can wait for that
+			return Result{TimedOut: errors.Is(err, context.DeadlineExceeded), ExitCode: 128 + int(unix.SIGKILL), Left: []int{c.cmd.Process.Pid}, Duration: time.Since(c.began)}, err
+		}
 	}
 	res := Result{TimedOut: errors.Is(err, context.DeadlineExceeded)}
 	r, ok := c.cell.Report()
@@ -42,21 +44,31 @@ func runJailed(ctx context.Context, s Spec) (Result, error) {
 	default:
 		res.ExitCode, res.Signal = status(c.cmd.ProcessState)
 		if err == nil {
-			err = fmt.Errorf("the first process of the sandbox was ended (exit status %d)", res.ExitCode)
+			err = fmt.Errorf("%w (exit status %d)", ErrLost, res.ExitCode)
 		}
 	}
 	c.finish(&res)
 	return res, err
 }
 
-// end ends the command, softly at first: the first process passes TERM on.
-func (c *command) end(exited <-chan struct{}) {
+// ErrLost says that the walls were ended from outside while a command ran: nobody
+// knows how far it came.
+var ErrLost = errors.New("the first process of the sandbox was ended")
+
+// end ends the command, softly at first: the first process passes TERM on. It
+// reports whether all of it has gone.
+func (c *command) end(exited <-chan struct{}) bool {
 	_ = c.cmd.Process.Signal(unix.SIGTERM)
 	select {
 	case <-exited:
-		return
+		return true
 	case <-time.After(killGrace):
 	}
 	_ = c.cmd.Process.Kill()
-	<-exited // the kernel has ended the namespace by then
+	select {
+	case <-exited: // the kernel has ended the namespace by then
+		return true
+	case <-time.After(giveUp):
+		return false
+	}
 }

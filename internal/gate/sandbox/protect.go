@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -66,7 +67,7 @@ func (b *build) keep(path string) {
 func (b *build) takeAway() []string {
 	var notes []string
 	if len(b.absent) > 0 {
-		for _, dir := range append([]string{b.place.Workspace}, b.plan.Pinned...) {
+		for _, dir := range append(b.roots(), b.plan.Pinned...) {
 			regain(dir)
 		}
 	}
@@ -83,7 +84,7 @@ func (b *build) takeAway() []string {
 		if err == nil {
 			aside = filepath.Join(aside, filepath.Base(path))
 			err = os.Rename(path, aside)
-			if err != nil { // another file system
+			if errors.Is(err, syscall.EXDEV) { // another file system
 				err = scratch.Remove(path)
 				aside = ""
 			}
@@ -142,18 +143,40 @@ func (b *build) hide() error {
 			}
 		}
 	}
+	if len(b.place.Hidden) > 0 {
+		found = append(found, b.closed()...)
+	}
 	slices.Sort(found)
 	above := ""
 	for _, path := range slices.Compact(found) {
 		if above != "" && paths.Inside(above, path) {
 			continue // hidden with its folder
 		}
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			above = path
-			b.conceal(real)
+		real, err := filepath.EvalSymlinks(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		if above = path; err != nil {
+			real = path
+		}
+		b.conceal(real)
 	}
 	return nil
+}
+
+// closed are the folders that can't be looked into. A program may have closed one,
+// to open it again when what is in it is not masked.
+func (b *build) closed() (list []string) {
+	for _, root := range b.roots() {
+		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil && d != nil && d.IsDir() && path != root {
+				list = append(list, path)
+				return fs.SkipDir
+			}
+			return nil
+		})
+	}
+	return list
 }
 
 var errTooMany = errors.New("too many files")

@@ -50,11 +50,14 @@ func (b *build) gitDir(dir string) {
 	modules := filepath.Join(dir, "modules")
 	_ = filepath.WalkDir(modules, func(path string, d fs.DirEntry, err error) error {
 		switch {
+		case err != nil && d != nil && d.IsDir():
+			b.keep(path) // what can't be looked into stays closed
+			return fs.SkipDir
 		case err != nil || !d.IsDir():
 			return nil
-		case slices.Contains([]string{"objects", "refs", "logs", "hooks"}, d.Name()):
+		case slices.Contains([]string{"objects", "refs", "logs", "hooks"}, d.Name()) && mayBeGitDir(filepath.Dir(path)) && !mayBeGitDir(path):
 			return fs.SkipDir
-		case isGitDir(path):
+		case mayBeGitDir(path):
 			for up := path; up != dir; up = filepath.Dir(up) {
 				if !slices.Contains(b.plan.Pinned, up) {
 					b.plan.Pinned = append(b.plan.Pinned, up)
@@ -90,6 +93,15 @@ func (b *build) worktrees(dir string) {
 			b.keep(filepath.Join(own, name))
 		}
 	}
+}
+
+// mayBeGitDir reports whether a folder is a git directory, or was one before a
+// program moved a part of it away.
+func mayBeGitDir(dir string) bool {
+	return slices.ContainsFunc([]string{"HEAD", "objects", "config", "hooks"}, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
+	})
 }
 
 func isGitDir(dir string) bool {

@@ -82,7 +82,7 @@ type Cell struct {
 	// Leave is called when the program has ended. It says what was taken away.
 	Leave func() []string
 	// Broken is called when the walls could not be built: what this machine can
-	// enforce is found out anew.
+	// enforce is found out anew, by the next process.
 	Broken func()
 }
 

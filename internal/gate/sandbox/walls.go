@@ -24,6 +24,8 @@ type Walls struct {
 	Why      string    `json:"why,omitempty"`
 	Hint     string    `json:"hint,omitempty"`
 
+	unsure bool // it could not be tried, and is not noted down
+
 	For string `json:"for"` // this start of the machine, user and kx
 }
 
@@ -47,7 +49,7 @@ func (s *Sandbox) Walls() Walls {
 func (s *Sandbox) find() Walls {
 	w := s.Probe()
 	w.For = s.identity()
-	if raw, err := json.Marshal(w); err == nil && w.For != "" {
+	if raw, err := json.Marshal(w); err == nil && w.For != "" && !w.unsure {
 		_ = s.Scratch.SetWalls(raw) // else it is found out again
 	}
 	return w
@@ -108,26 +110,36 @@ func (s *Sandbox) Probe() Walls {
 			return Walls{Kind: jail.Full, Landlock: w.Landlock, OwnProc: r.OwnProc, Layers: layers}
 		}
 		w.Why, w.Hint = reason(err)
+		if w.unsure = errors.As(err, new(*noTrial)); w.unsure {
+			w.Why, w.Hint = err.Error(), "kx doctor"
+		}
 	}
 	return w
+}
+
+// noTrial is why the walls were not tried at all, which says nothing of the kernel.
+type noTrial struct{ err error }
+
+func (n *noTrial) Error() string {
+	return "what this machine can enforce could not be tried: " + n.err.Error()
 }
 
 // try runs a program that does nothing behind full walls, in a folder of its own.
 func (s *Sandbox) try(layers bool) (r jail.Report, err error) {
 	dir, err := os.MkdirTemp("", "kx-probe-")
 	if err != nil {
-		return r, err
+		return r, &noTrial{err}
 	}
 	defer func() {
 		_ = os.Chmod(filepath.Join(dir, "work", "work"), 0o700) // overlayfs leaves it to nobody
 		os.RemoveAll(dir)
 	}()
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return r, err
+		return r, &noTrial{err}
 	}
 	for _, name := range []string{"write", "layer", "mask", "upper", "work"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			return r, err
+			return r, &noTrial{err}
 		}
 	}
 	write, layer := filepath.Join(dir, "write"), filepath.Join(dir, "layer")
@@ -140,7 +152,7 @@ func (s *Sandbox) try(layers bool) (r jail.Report, err error) {
 		if place, err := s.Scratch.Layers("probe"); err == nil { // else it is a dry run
 			defer place.Release()
 			if upper, work, err = place.Layer("probe"); err != nil {
-				return r, err
+				return r, &noTrial{err}
 			}
 		}
 		p.Mounts = append(p.Mounts, jail.Mount{Source: layer, Target: layer, Upper: upper, Work: work})

@@ -116,6 +116,8 @@ func (b *bash) run(ctx context.Context, env *tool.Env, input json.RawMessage) (w
 	res, err := proc.Run(ctx, spec)
 	notes := cell.Leave()
 	switch {
+	case errors.Is(err, proc.ErrLost) && ctx.Err() == nil:
+		err = fail.Failed("sandbox_ended", "the sandbox was ended while the command ran: look how far it came before you call it again").Because(err)
 	case err != nil && ctx.Err() == nil:
 		cell.Broken()
 		return nil, fail.Unavailable("not_started", "bash could not be started: %s", err).WithHint("kx doctor").Because(err)
