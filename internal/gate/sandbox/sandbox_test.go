@@ -408,3 +408,34 @@ func FuzzWorktree(f *testing.F) {
 		}
 	})
 }
+
+// A submodule's git directory is kept whatever its name is, and although a program
+// has moved a part of it away.
+func TestOddSubmodules(t *testing.T) {
+	w := newWorld(t, full)
+	w.repository("home/ws/.git")
+	w.repository("home/ws/.git/modules/logs")
+	w.repository("home/ws/.git/modules/lib")
+	if err := os.Rename(w.path("home/ws/.git/modules/lib/HEAD"), w.path("home/ws/H")); err != nil {
+		t.Fatal(err)
+	}
+	fixed := w.short(w.confine(Default).Plan.Fixed)
+	for _, want := range []string{"home/ws/.git/modules/logs/hooks", "home/ws/.git/modules/logs/config", "home/ws/.git/modules/lib/hooks", "home/ws/.git/modules/lib/config"} {
+		if !slices.Contains(fixed, want) {
+			t.Errorf("%s is not fixed: %v", want, fixed)
+		}
+	}
+}
+
+// What could not be tried says nothing of the machine, and is not kept.
+func TestNoTrial(t *testing.T) {
+	w := newWorld(t, full)
+	w.known = nil
+	t.Setenv("TMPDIR", w.path("nonesuch"))
+	if got := w.Walls(); got.Kind == jail.Full || !strings.Contains(got.Why, "could not be tried") || got.Hint != "kx doctor" {
+		t.Errorf("it says %+v", got)
+	}
+	if raw := w.Scratch.Walls(); raw != nil {
+		t.Errorf("it keeps %s", raw)
+	}
+}
