@@ -20,6 +20,7 @@ func (r *run) request() wire.Approval {
 		Kind: approval.KindCall, Tool: r.call.Tool, Input: r.action, Session: r.gate.Session, Caller: r.gate.Caller,
 		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Reason: r.decision.Reason, Mandatory: r.decision.Mandatory,
 		Digests: r.digests, Sandbox: r.sandbox(),
+		Mode: r.decision.EffectiveMode, Points: r.decision.Points, Leaves: r.decision.Leaves,
 	}
 	a.Preview = description(r.call.Input)
 	if r.gate.Run {

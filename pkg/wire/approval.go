@@ -32,7 +32,10 @@ type Approval struct {
 	Workspace  string           `json:"workspace"`
 	Cwd        string           `json:"cwd"`
 	Sandbox    string           `json:"sandbox,omitempty"` // what the programs of the call would run in
+	Mode       string           `json:"mode,omitempty"`    // in which it was asked
 	Reason     string           `json:"reason"`
+	Points     []Point          `json:"points,omitempty"` // what was decided of its parts when it was asked,
+	Leaves     []Leaf           `json:"leaves,omitempty"` // as in the decision
 	ActionHash string           `json:"action_hash"`
 	// Digests are the sha256 of the files that the action is about, as they
 	// were: what is edited or replaced, and the scripts that would run.

@@ -35,6 +35,9 @@ const (
 	// maxShown is the largest input that is sent; half a line leaves room for
 	// what stands around it.
 	maxShown = sock.MaxLine / 2
+	// maxParts is the largest text of what was decided of the parts of a call:
+	// some 200 of them, and nobody reads more.
+	maxParts = 128 << 10
 	// maxNote is the longest note: a model reads it, and it stands in every
 	// record of the request.
 	maxNote = 8 << 10
@@ -119,12 +122,14 @@ func shown(a *wire.Approval) any {
 	if a == nil {
 		return nil
 	}
-	if len(a.Input) > maxShown {
-		c := *a
-		c.Input, c.Preview = json.RawMessage("null"), "the input is too long for this socket; kx approve show "+a.ID+" prints it"
-		return &c
+	c := *a
+	if raw, err := json.Marshal([]any{c.Points, c.Leaves}); err != nil || len(raw) > maxParts {
+		c.Points, c.Leaves = nil, nil
 	}
-	return a
+	if len(c.Input) > maxShown {
+		c.Input, c.Preview = json.RawMessage("null"), "the input is too long for this socket; kx approve show "+a.ID+" prints it"
+	}
+	return &c
 }
 
 // answerArgs are the arguments of the verbs that speak of one request.

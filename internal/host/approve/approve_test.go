@@ -392,7 +392,8 @@ func TestOddRequests(t *testing.T) {
 	h := newHouse(t)
 	big := wire.Approval{
 		Kind: "call", Tool: "write_file", Session: "s", Caller: "agent", Workspace: "/w", Cwd: "/w",
-		Input: json.RawMessage(`{"content":"` + strings.Repeat("x", sock.MaxLine) + `"}`),
+		Input:  json.RawMessage(`{"content":"` + strings.Repeat("x", sock.MaxLine) + `"}`),
+		Leaves: slices.Repeat([]wire.Leaf{{Argv: []string{"true"}, Points: []wire.Point{}}}, sock.MaxLine/8),
 	}
 	var err error
 	if big.ActionHash, err = approval.ActionHash(&big); err != nil {
@@ -411,8 +412,8 @@ func TestOddRequests(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].ID != a.ID || list[1].ID != fine.ID {
 		t.Fatalf("list: %v, %v", list, err)
 	}
-	if string(list[0].Input) != "null" || !strings.Contains(list[0].Preview, "kx approve show "+a.ID) {
-		t.Errorf("the large one: input %.50s, preview %q", list[0].Input, list[0].Preview)
+	if list[0].Leaves != nil || string(list[0].Input) != "null" || !strings.Contains(list[0].Preview, "kx approve show "+a.ID) {
+		t.Errorf("the large one: %d leaves, input %.50s, preview %q", len(list[0].Leaves), list[0].Input, list[0].Preview)
 	}
 	if got, err := c.Allow(context.Background(), a.ID, approve.Answer{}); err != nil || got.State != wire.ApprovalAllowed {
 		t.Errorf("allowing it: %v", err)
