@@ -289,9 +289,10 @@ func (h *Host) watch(ctx context.Context, send func(any) error) error {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	waiting := map[string]bool{}
+	follow := h.approvals.Follow()
 	for {
 		bell := h.rung()
-		pending, _ := h.approvals.List(wire.ApprovalPending)
+		pending, _ := follow.List()
 		now := map[string]bool{}
 		for i := range pending {
 			now[pending[i].ID] = true

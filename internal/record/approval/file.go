@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,7 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/kxtools/kx/internal/base/fail"
@@ -208,11 +209,11 @@ func (s *Store) list(state string) (out []wire.Approval, bad []error, err error)
 			out = append(out, *a)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool {
-		if !out[i].CreatedAt.Equal(out[j].CreatedAt) {
-			return out[i].CreatedAt.Before(out[j].CreatedAt)
-		}
-		return out[i].ID < out[j].ID
-	})
+	slices.SortFunc(out, older)
 	return out, bad, nil
+}
+
+// older puts requests in the order in which they were made.
+func older(a, b wire.Approval) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
