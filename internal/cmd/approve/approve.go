@@ -34,7 +34,7 @@ Allow and deny are for people: they ask on the terminal, or take the approver ke
 			{Line: "kx approve allow 7k2q"},
 			{Line: `kx approve deny 7k2q --note "use the staging bucket"`},
 		},
-		Commands: []*app.Command{NewAllow(a, nil), NewAnswer(a, nil), NewDeny(a, nil), NewAllowAll(a, nil), NewDenyAll(a, nil), NewList(a, nil), NewShow(a, nil), NewWait(a, nil), NewWatch(a, nil)},
+		Commands: []*app.Command{NewAllow(a, nil), NewAnswer(a, nil), NewDeny(a, nil), NewAllowAll(a, nil), NewDenyAll(a, nil), NewList(a, nil), NewShow(a, nil), NewStats(a, nil), NewWait(a, nil), NewWatch(a, nil)},
 	}
 }
 
