@@ -28,13 +28,15 @@ func New(a *app.App) *app.Command {
 A call that rules don't settle waits as a request: a file that survives any restart. Answer it here, in another terminal; the same call then runs, once. An id may be cut to a beginning that only it has.
 
 Allow and deny are for people: they ask on the terminal, or take the approver key with --key for scripts. The first answer wins and is final.
+
+The ways to be told and to answer: kx man approvals.
 `,
 		Examples: []app.Example{
 			{Line: "kx approve list"},
 			{Line: "kx approve allow 7k2q"},
 			{Line: `kx approve deny 7k2q --note "use the staging bucket"`},
 		},
-		Commands: []*app.Command{NewAllow(a, nil), NewAnswer(a, nil), NewDeny(a, nil), NewAllowAll(a, nil), NewDenyAll(a, nil), NewList(a, nil), NewShow(a, nil), NewWait(a, nil), NewWatch(a, nil)},
+		Commands: []*app.Command{NewAllow(a, nil), NewAnswer(a, nil), NewDeny(a, nil), NewAllowAll(a, nil), NewDenyAll(a, nil), NewList(a, nil), NewShow(a, nil), NewStats(a, nil), NewWait(a, nil), NewWatch(a, nil)},
 	}
 }
 

@@ -24,6 +24,7 @@ type row struct {
 	verdict wire.Verdict
 	why     string
 	source  string
+	runs    string // what code of the workspace it runs
 }
 
 // Explain prints a decision for a person: the verdict, then what each part of
@@ -79,6 +80,9 @@ func rows(d *wire.Decision) []row {
 			if word := does[p.Effect]; word != "" {
 				r.why = word + p.Resource + ": " + r.why
 			}
+			if part != "" {
+				r.runs = l.Runs
+			}
 			list, part = append(list, r), ""
 		}
 	}
@@ -133,10 +137,14 @@ func print(t *out.Text, rows []row) {
 	for _, r := range rows {
 		t.Printf("  %-*s  %s  ", part, r.part, t.Paint(verdictStyle[r.verdict], fmt.Sprintf("%-5s", r.verdict)))
 		if r.source == "" {
-			t.Printf("%s\n", r.why)
+			t.Printf("%s", r.why)
 		} else {
-			t.Printf("%-*s  %s\n", why, r.why, r.source)
+			t.Printf("%-*s  %s", why, r.why, r.source)
 		}
+		if r.runs != "" {
+			t.Printf(" · runs %s", r.runs)
+		}
+		t.Printf("\n")
 	}
 }
 
