@@ -47,6 +47,7 @@ var deniedTests = []struct{ meets, spares string }{
 	{"git branch -D *", "git branch -D x"},
 	{"kx --json approve -q allow x", "kx approve list"},
 	{"kx approve x", "kx approve show x"},
+	{"kx approve --plain", "kx approve stats"},
 	{"kx policy add x", "kx policy check --tool x"},
 	{"kx policy learn --since 1d --write", "kx policy learn"},
 	{"kx trust rm", "kx trust list"},

@@ -113,7 +113,7 @@ func pools(argv []string) bool {
 
 // answers tells a bare "kx approve", or one with a request, from those that show.
 func answers(argv []string) bool {
-	return follows(argv[1:], [][]string{{"approve"}, {"list", "show", "watch", "wait", "help"}}) < 0
+	return follows(argv[1:], [][]string{{"approve"}, {"list", "show", "stats", "watch", "wait", "help"}}) < 0
 }
 
 // overwrites tells a checkout of files from one of a branch.
