@@ -29,6 +29,10 @@ type IO struct {
 	Width                 int  // columns of Out, 0 when it is no terminal
 	Dumb                  bool // the terminal can only be written on: TERM says so
 
+	// Pager is the line of the shell that shows what is longer than the screen, ""
+	// for none.
+	Pager string
+
 	// OpenTTY opens the controlling terminal.
 	OpenTTY func() (io.ReadWriteCloser, error)
 }
@@ -45,6 +49,7 @@ func System() *IO {
 		},
 	}
 	s.look(os.Getenv("NO_COLOR"), os.Getenv("TERM"))
+	s.Pager = pager(os.LookupEnv("PAGER"))
 	if s.OutTTY {
 		if w, _, err := xterm.GetSize(int(os.Stdout.Fd())); err == nil {
 			s.Width = w

@@ -71,11 +71,12 @@ func (s *Story) full(e wire.Event) {
 	if took := e.At.Sub(c.began); !c.began.IsZero() && took >= noteworthy {
 		how = out.Sprintf(" after %s", took.Round(noteworthy))
 	}
-	if r.Error != nil {
+	text := strings.TrimRight(r.Output.Text(), "\n")
+	if r.Error != nil && r.Error.Message != text {
 		how += out.Sprintf(": %s", r.Error.Message)
 	}
 	s.mark(style, string(r.Status), e.At, how)
-	if text := strings.TrimRight(r.Output.Text(), "\n"); text != "" {
+	if text != "" {
 		s.t.Printf("\n%s\n", out.Block(text))
 	}
 }

@@ -70,7 +70,7 @@ func (s *Story) head() {
 	facts := []string{m.CreatedAt.Local().Format(time.DateTime), span(last.Sub(m.CreatedAt)), number(m.Turns, "turn"), tally(counts)}
 	s.t.Printf("%s\n", strings.Join(facts, " · "))
 	for _, id := range m.Pending {
-		s.t.Printf("waits for %s\n", s.answer(id))
+		s.t.Printf("%s %s\n", s.t.Paint(out.Yellow, "⏸"), s.answer(id))
 	}
 }
 
@@ -194,7 +194,7 @@ func (s *Story) result(e wire.Event) {
 }
 
 // inset is where what belongs to a call stands.
-const inset = "                    "
+const inset = "                     "
 
 // printed is what a command printed, the complaints last.
 func printed(o wire.Output) string {
@@ -235,17 +235,17 @@ func (s *Story) answer(id string) string {
 	if a.State == wire.ApprovalSpent { // which says nothing of the answer
 		text = id + " allowed"
 	}
-	if a.Scope != "" && a.Scope != "once" {
-		text += ", scope " + a.Scope
-	}
-	if a.InputEdited {
-		text += ", with another input"
-	}
 	if a.DecidedBy != nil {
 		text += by(a.DecidedBy)
 	}
 	if a.DecidedAt != nil {
 		text += " " + s.after(*a.DecidedAt)
+	}
+	if a.Scope != "" && a.Scope != "once" {
+		text += ", scope " + a.Scope
+	}
+	if a.InputEdited {
+		text += ", with another input"
 	}
 	if a.Note != "" {
 		text += ": " + cut(a.Note)
@@ -257,11 +257,9 @@ func (s *Story) answer(id string) string {
 func by(d *wire.Decider) string {
 	switch {
 	case d.Kind != "human":
-		return " by " + d.Kind
+		return " by " + strings.TrimSpace(d.Kind+" "+d.Via)
 	case d.TTY != "":
 		return " on " + d.TTY
-	case d.Via != "":
-		return " by " + d.Via
 	}
 	return " by a person"
 }
