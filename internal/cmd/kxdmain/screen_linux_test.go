@@ -57,6 +57,14 @@ func (s *screen) types(line string) {
 	s.key("Enter")
 }
 
+// anew types a line on an empty screen.
+func (s *screen) anew(line string) {
+	s.t.Helper()
+	s.types("clear")
+	s.shows("an empty screen", func(text string) bool { return text == prompt })
+	s.types(line)
+}
+
 // key presses one, such as C-c.
 func (s *screen) key(name string) { s.t.Helper(); s.tmux("send-keys", name) }
 
@@ -152,7 +160,7 @@ func TestScreenInterrupt(t *testing.T) {
 	if got := u.session("r"); got.State != "parked" {
 		t.Errorf("session %+v", got)
 	}
-	s.types("clear; kx agent resume r; echo \"[$?]\"")
+	s.anew("kx agent resume r; echo \"[$?]\"")
 	s.matches(`^Done\.\n\[0\]$`)
 }
 
@@ -208,7 +216,7 @@ func TestScreenStops(t *testing.T) {
 	if strings.Contains(text, " · ") {
 		t.Errorf("stopped, it shows\n%s", text)
 	}
-	s.types("clear; bg; echo there")
+	s.anew("bg; echo there")
 	s.matches(`^there$`)
 	s.types("fg")
 	text = s.matches(status + ` · turn 1 · bash sh stubborn.sh`)
