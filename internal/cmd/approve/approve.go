@@ -21,21 +21,29 @@ import (
 
 // New returns the noun.
 func New(a *app.App) *app.Command {
-	return &app.Command{
+	return screened(a, &app.Command{
 		Name:  "approve",
 		Usage: "answer the requests that wait for a person",
 		What: `
 A call that rules don't settle waits as a request: a file that survives any restart. Answer it here, in another terminal; the same call then runs, once. An id may be cut to a beginning that only it has.
 
+Without a command, on a terminal, it shows what waits, live: each request in full, what was decided of its parts, and which rules an answer for longer would add. Keys answer: a once, s for the session, A always, d no, n no with a note, e edit first; ? tells them all. A key that answers counts only when nothing has changed under it for 0.3 s. With --plain, and on a terminal that can't move its cursor (TERM=dumb), it asks line by line.
+
 Allow and deny are for people: they ask on the terminal, or take the approver key with --key for scripts. The first answer wins and is final.
 `,
 		Examples: []app.Example{
+			{Line: "kx approve", Does: "what waits, live"},
+			{Line: "kx approve 7k2q", Does: "the same, beginning with this request"},
 			{Line: "kx approve list"},
 			{Line: "kx approve allow 7k2q"},
 			{Line: `kx approve deny 7k2q --note "use the staging bucket"`},
 		},
+		Exits: []app.Exit{
+			{Status: 2, Means: "usage, or there is no terminal"}, {Status: 3, Means: "whoever asks is no person"},
+			{Status: 5, Means: "the approval host can't be started"}, {Status: 8}, {Status: 130}, {Status: 143},
+		},
 		Commands: []*app.Command{NewAllow(a, nil), NewAnswer(a, nil), NewDeny(a, nil), NewAllowAll(a, nil), NewDenyAll(a, nil), NewList(a, nil), NewShow(a, nil), NewWait(a, nil), NewWatch(a, nil)},
-	}
+	}, nil)
 }
 
 // open returns the requests of the user. It makes nothing.
