@@ -10,6 +10,7 @@ import (
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/approve/feed"
+	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/host/notify"
 	"github.com/kxtools/kx/internal/record/approval"
@@ -102,7 +103,7 @@ func line(t *out.Text, now time.Time, a *wire.Approval) {
 			at = *a.DecidedAt
 		}
 	}
-	t.Printf("%s  %s  %s  %s %s", at.Local().Format(time.TimeOnly), t.Paint(style, a.ID), a.State, a.Tool, brief(a.Input))
+	t.Printf("%s  %s  %s  %s %s", at.Local().Format(time.TimeOnly), t.Paint(style, a.ID), a.State, a.Tool, sheet.Brief(a))
 	if a.Note != "" {
 		t.Printf("  %s", a.Note)
 	}

@@ -5,9 +5,11 @@ package widen
 
 import (
 	"os/user"
+	"slices"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/judge"
+	inforce "github.com/kxtools/kx/internal/gate/rules"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/pkg/policy"
 	"github.com/kxtools/kx/pkg/policy/grant"
@@ -29,13 +31,17 @@ func Rules(a *wire.Approval, scope policy.Scope) ([]policy.Rule, error) {
 	if err != nil {
 		return nil, fail.Usage("request %s can only be allowed once: %v", a.ID, err).WithHint("kx approve allow %s", a.ID).Because(err)
 	}
-	for i := range rules {
-		rules[i].Scope, rules[i].Origin = scope, policy.Approval
-		if rules[i].Effect == "" && a.Sandbox == sandbox.Host.Name {
-			rules[i].Sandbox = a.Sandbox // it was asked for without walls, by a rule of the user's
+	var list []policy.Rule
+	for _, r := range rules {
+		r.Scope, r.Origin = scope, policy.Approval
+		if r.Effect == "" && a.Sandbox == sandbox.Host.Name {
+			r.Sandbox = a.Sandbox // it was asked for without walls, by a rule of the user's
+		}
+		if !slices.ContainsFunc(list, func(have policy.Rule) bool { return inforce.Same(&have, &r) }) {
+			list = append(list, r)
 		}
 	}
-	return rules, nil
+	return list, nil
 }
 
 // Policy returns the user's policy with the rules of a request added. It is an

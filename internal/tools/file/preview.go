@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/tools/file/place"
@@ -66,6 +67,7 @@ func Preview(ctx context.Context, env *tool.Env, name string, input json.RawMess
 		return []Change{c}, err
 	}
 	c.After, c.Notes = []byte(*write.Content), t.notes
+	sum := ""
 	switch {
 	case t.st == nil:
 		c.From = ""
@@ -76,7 +78,10 @@ func Preview(ctx context.Context, env *tool.Env, name string, input json.RawMess
 		if err != nil {
 			return nil, err
 		}
-		c.Before = before.content
+		c.Before, sum = before.content, before.sha256
+	}
+	if write.Expected != nil && c.Unread == 0 && !strings.EqualFold(*write.Expected, sum) {
+		c.Notes = append(c.Notes, "the call expects another content than there is, and would write nothing")
 	}
 	return []Change{c}, nil
 }

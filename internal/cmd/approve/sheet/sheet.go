@@ -9,9 +9,21 @@ package sheet
 
 import (
 	"encoding/json"
+	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/site"
+	"github.com/kxtools/kx/internal/gate/judge"
+	"github.com/kxtools/kx/internal/gate/replay"
+	"github.com/kxtools/kx/internal/gate/tool"
+	"github.com/kxtools/kx/internal/record/approval"
+	"github.com/kxtools/kx/internal/record/audit"
+	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -34,24 +46,176 @@ type Line struct {
 	Hang  int
 }
 
+// The looks of lines. The words say it, too.
+const (
+	warning = out.Yellow
+	added   = out.Green
+	removed = out.Red
+	remark  = out.Dim
+)
+
 // Reader makes sheets.
 type Reader struct {
-	app *app.App
+	// Whole sheets leave nothing out, however long it gets: for paper and pagers.
+	Whole bool
+
+	app   *app.App
+	tally func() *replay.Tally // what the record has of calls; nil if it can't be read
 }
 
 // New returns a reader of the user's requests. It opens nothing before the first
 // sheet.
-func New(a *app.App) *Reader { return &Reader{app: a} }
+func New(a *app.App) *Reader {
+	return &Reader{app: a, tally: sync.OnceValue(func() *replay.Tally {
+		st, err := site.Of(a).Peek()
+		if err != nil {
+			return nil
+		}
+		t, err := replay.Count(audit.New(st, a.Now))
+		if err != nil {
+			return nil
+		}
+		return t
+	})}
+}
 
 // Read makes the sheet of a request. It may take a while: it reads the files that
 // the request is about and, once, the record. It may be used by several goroutines.
-func (r *Reader) Read(a *wire.Approval) *Sheet { return &Sheet{} }
-
-// Edit returns the request with another input, judged anew: its parts have the
-// verdicts that hold now. The error says why the tool would not take the input.
-func (r *Reader) Edit(a *wire.Approval, input json.RawMessage) (*wire.Approval, error) {
-	return a, nil
+func (r *Reader) Read(a *wire.Approval) *Sheet {
+	w := r.world(a)
+	parts := []Part{{Lines: append(w.changed(), w.facts()...)}}
+	if a.Kind == approval.KindQuestion {
+		return &Sheet{append(parts, questions(a)...)}
+	}
+	parts = append(parts, w.does()...)
+	parts = append(parts, verdicts(a))
+	if a.State == wire.ApprovalPending {
+		parts = append(parts, w.rules())
+	}
+	return &Sheet{parts}
 }
 
-// Brief is what a request would do, in one line without its tool. It reads nothing.
-func Brief(a *wire.Approval) string { return "" }
+// Outcome is what became of a request, without what it would do. It reads no files.
+func (r *Reader) Outcome(a *wire.Approval) *Sheet {
+	w := &world{Approval: a, Reader: r}
+	w.dirs, w.err = site.Of(r.app).Dirs()
+	parts := []Part{{Lines: w.facts()}}
+	if a.Kind == approval.KindQuestion {
+		parts = append(parts, questions(a)...)
+	}
+	return &Sheet{parts}
+}
+
+// world is a request and where it stands now.
+type world struct {
+	*wire.Approval
+	*Reader
+	dirs  paths.Dirs
+	judge *judge.Judge // nil where err says why there is none
+	err   error
+}
+
+// world opens what the request would be judged by.
+func (r *Reader) world(a *wire.Approval) *world {
+	w := &world{Approval: a, Reader: r}
+	s := site.Of(r.app)
+	if w.dirs, w.err = s.Dirs(); w.err != nil {
+		return w
+	}
+	o, err := s.Judging()
+	if err != nil {
+		w.err = err
+		return w
+	}
+	o.Workspace, o.Cwd, o.Mode, o.ID, o.Caller = a.Workspace, a.Cwd, a.Mode, a.Session, a.Caller
+	if foreign(a) {
+		o.Sandbox = nil // the /tmp that it sees is the machine's
+	}
+	w.judge, w.err = judge.Open(o)
+	return w
+}
+
+// foreign reports whether a request is for a call that another agent makes itself.
+func foreign(a *wire.Approval) bool {
+	for _, name := range catalogue.Clients {
+		if a.Caller == name {
+			return true
+		}
+	}
+	return false
+}
+
+// env is where a tool would run the call.
+func (w *world) env(input json.RawMessage) *tool.Env {
+	return &tool.Env{
+		Workspace: w.Workspace, Cwd: w.Cwd, Home: w.dirs.Home, Judged: w.judge.Judged(w.Tool, input),
+		MayRead: func(string) bool { return true }, // the reader is the user
+		Real:    w.judge.Temp.Real,
+	}
+}
+
+// line is a line of a format whose arguments are sanitised.
+func line(style out.Style, format string, args ...any) Line {
+	return Line{Text: out.Sprintf(format, args...), Style: style}
+}
+
+// tab is how wide a tab is shown: a line must not depend on where it stands.
+const tab = "    "
+
+// text is one line of a text from elsewhere. Tabs become spaces, as on a terminal.
+func text(s string) string {
+	if !strings.Contains(s, "\t") {
+		return term.Line(s)
+	}
+	return strings.Join(mapped(strings.Split(s, "\t"), term.Line), tab)
+}
+
+func mapped(list []string, f func(string) string) []string {
+	for i, s := range list {
+		list[i] = f(s)
+	}
+	return list
+}
+
+const (
+	// maxLines is how much of one text a sheet holds: more than anybody reads on a
+	// screen, and little enough to be laid out anew when a window changes its size.
+	maxLines = 5000
+	// maxWide is how much of one line it holds, for the same reason.
+	maxWide = 20_000
+)
+
+// block lays out a text of several lines.
+func (r *Reader) block(s string) []Line {
+	rows := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+	list := make([]Line, 0, min(len(rows), maxLines+1))
+	for _, row := range rows {
+		list = append(list, Line{Text: r.cut(row)})
+	}
+	return list
+}
+
+// cut is text that says what of a very long line is left out.
+func (r *Reader) cut(s string) string {
+	if r.Whole || len(s) <= maxWide {
+		return text(s)
+	}
+	start := head(s, maxWide)
+	return text(start) + out.Sprintf("… (%d more bytes in this line)", len(s)-len(start))
+}
+
+// head is the start of a text, about n bytes of it.
+func head(s string, n int) string {
+	for n < len(s) && n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:min(n, len(s))]
+}
+
+// most cuts a list of lines that is too long, and says so.
+func (r *Reader) most(list []Line, id string) []Line {
+	if r.Whole || len(list) <= maxLines {
+		return list
+	}
+	return append(list[:maxLines:maxLines], line(warning, "… %d more lines: kx approve show %s -o table", len(list)-maxLines, id))
+}
