@@ -61,6 +61,18 @@ func (f *Feed) Follow(ctx context.Context, got func(*wire.Approval) error) error
 	}
 }
 
+// Now tells what waits at this moment, from the files: it needs no host. Follow goes
+// on from there.
+func (f *Feed) Now(got func(*wire.Approval) error) error {
+	pending, _ := f.Store.List(wire.ApprovalPending)
+	for i := range pending {
+		if err := f.saw(&pending[i], got); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // stream tells what one connection tells. It returns nil when the host has gone.
 func (f *Feed) stream(ctx context.Context, c *approve.Client, got func(*wire.Approval) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -126,7 +126,7 @@ func (m *Model) nothing() []row {
 	switch {
 	case l.filter != "" && len(l.all) > 0:
 		return []row{nil, {{"Nothing has these words. esc shows all.", ""}}}
-	case m.history && m.past.all == nil:
+	case m.history && m.past.all == nil, !m.history && !m.known:
 		return []row{nil, {{"reading …", out.Dim}}}
 	case m.history:
 		return []row{nil, {{"Nothing was answered yet.", ""}}}

@@ -93,6 +93,7 @@ type Model struct {
 	scroll     int       // lines of the detail above its first
 	height     int       // lines that there are for it
 	remark     string    // what is left out of the history
+	known      bool      // what waits was read
 	want       string    // the request to begin with, until it came or a key was pressed
 	status     []piece   // what happened last
 	told       []string  // the last answers
@@ -116,7 +117,8 @@ func (m *Model) Err() error { return m.err }
 
 // The messages beside those of the terminal.
 type (
-	// Changes are requests that came or were answered.
+	// Changes are requests that came or were answered. The first ones are all that
+	// wait.
 	Changes []*wire.Approval
 	// Lost says that there is no host, and why.
 	Lost struct{ Err error }
@@ -195,6 +197,7 @@ const maxTold = 5
 // changed takes what the feed tells.
 func (m *Model) changed(list Changes) tea.Cmd {
 	var cmd tea.Cmd
+	m.known = true
 	for _, a := range list {
 		e := m.wait.find(a.ID)
 		switch {

@@ -97,15 +97,19 @@ func follow(ctx context.Context, f *feed.Feed, send func(tea.Msg)) {
 		send(burst)
 		burst = nil
 	}
+	got := func(a *wire.Approval) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if burst = append(burst, a); len(burst) == 1 {
+			time.AfterFunc(gather, flush)
+		}
+		return nil
+	}
+	var first Changes
+	_ = f.Now(func(a *wire.Approval) error { first = append(first, a); return nil })
+	send(first)
 	for ctx.Err() == nil {
-		err := f.Follow(ctx, func(a *wire.Approval) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if burst = append(burst, a); len(burst) == 1 {
-				time.AfterFunc(gather, flush)
-			}
-			return nil
-		})
+		err := f.Follow(ctx, got)
 		if ctx.Err() != nil {
 			return
 		}
