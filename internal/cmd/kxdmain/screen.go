@@ -9,7 +9,7 @@ import (
 	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/app"
 	cmdapprove "github.com/kxtools/kx/internal/cmd/approve"
-	"github.com/kxtools/kx/internal/cmd/approve/live"
+	"github.com/kxtools/kx/internal/cmd/approve/live/tty"
 	"github.com/kxtools/kx/internal/cmd/handover"
 )
 
@@ -22,7 +22,7 @@ func screen(ctx context.Context, args []string, s *term.IO, getenv func(string) 
 		if a.Globals = spec.Globals; a.Globals.NoColor {
 			s.OutColor, s.ErrColor = false, false
 		}
-		err = live.Run(ctx, a, spec.ID)
+		err = tty.Run(ctx, a, spec.ID)
 	}
 	if err == nil {
 		return fail.ExitOK

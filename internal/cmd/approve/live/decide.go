@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/cmd/approve/live/cell"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/pkg/approve"
 	"github.com/kxtools/kx/pkg/wire"
@@ -26,7 +27,7 @@ type answered struct {
 
 // send answers the request under the cursor.
 func (m *Model) send(how func(ctx context.Context, d Desk, id string) (*wire.Approval, error)) tea.Cmd {
-	id, o := m.wait.sel, m.o
+	id, o := m.wait.Sel, m.o
 	m.busy = id
 	m.say(out.Dim, "answering "+id+" …")
 	return func() tea.Msg {
@@ -57,9 +58,9 @@ func (m *Model) answered(r answered) tea.Cmd {
 	m.busy = ""
 	if r.err != nil {
 		m.fail(r.err)
-		if e := m.wait.find(r.id); e != nil && r.a != nil && r.a.State != wire.ApprovalPending {
-			e.a, e.gone = r.a, true
-			m.sheets.drop(r.id)
+		if e := m.wait.Find(r.id); e != nil && r.a != nil && r.a.State != wire.ApprovalPending {
+			e.A, e.Gone = r.a, true
+			m.sheets.Drop(r.id)
 			m.leaveForm(r.id)
 		}
 		return nil
@@ -73,16 +74,16 @@ func (m *Model) answered(r answered) tea.Cmd {
 		text += fmt.Sprintf(", with %s", count(n, "rule"))
 	}
 	m.say(style, text)
-	if m.wait.sel == r.id && !m.history {
+	if m.wait.Sel == r.id && !m.history {
 		m.scroll = 0
 	}
 	if m.draft != nil && m.draft.id == r.id {
 		m.o.Drafts.Drop(m.draft.path)
 	}
 	m.leaveForm(r.id)
-	m.wait.remove(r.id)
-	m.wait.refresh()
-	m.sheets.drop(r.id)
+	m.wait.Remove(r.id)
+	m.wait.Refresh()
+	m.sheets.Drop(r.id)
 	m.tell(r.a)
 	return nil
 }
@@ -108,7 +109,7 @@ func (m *Model) once() tea.Cmd {
 
 // lasting reports whether the request may be allowed for longer, and says why not.
 func (m *Model) lasting() bool {
-	if err := m.o.Only(m.selected().a); err != nil {
+	if err := m.o.Only(m.selected().A); err != nil {
 		m.say(out.Yellow, err.Error())
 		return false
 	}
@@ -151,6 +152,6 @@ func (m *Model) deny() tea.Cmd { return m.refuse("") }
 
 // note opens the line for a note.
 func (m *Model) note() tea.Cmd {
-	m.mode, m.field = noting, field{}
+	m.mode, m.field = noting, cell.Field{}
 	return nil
 }

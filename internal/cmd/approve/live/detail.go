@@ -5,17 +5,19 @@ import (
 	"strings"
 
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/cmd/approve/live/cell"
+	"github.com/kxtools/kx/internal/cmd/approve/live/shelf"
 	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
 // body is what is said of the request under the cursor, with a rule above it.
-func (m *Model) body(height int) []row {
+func (m *Model) body(height int) []cell.Row {
 	if m.selected() == nil {
 		return m.nothing()
 	}
 	lines := m.detail()
-	rows := []row{m.heading()}
+	rows := []cell.Row{m.heading()}
 	height -= len(rows)
 	m.height = height
 	m.scroll = max(0, min(m.scroll, len(lines)-m.page()))
@@ -24,7 +26,7 @@ func (m *Model) body(height int) []row {
 		return append(rows, lines[m.scroll:]...)
 	}
 	rows = append(rows, lines[m.scroll:m.scroll+height-1]...)
-	return append(rows, row{{fmt.Sprintf("↓ %s (space)", more(rest-height+1)), out.Dim}})
+	return append(rows, cell.Row{{Text: fmt.Sprintf("↓ %s (space)", more(rest-height+1)), Style: out.Dim}})
 }
 
 // more counts lines that are not in sight.
@@ -37,8 +39,8 @@ func (m *Model) page() int { return max(2, m.height) }
 func (m *Model) roll(n int) { m.scroll = max(0, min(m.scroll+n, len(m.detail())-m.page())) }
 
 // heading is the rule above a request.
-func (m *Model) heading() row {
-	a := m.selected().a
+func (m *Model) heading() cell.Row {
+	a := m.selected().A
 	text := fmt.Sprintf("── %s  %s  asked %s ago ", a.ID, a.Tool, sheet.Age(m.o.Now(), a.CreatedAt))
 	switch {
 	case m.draft != nil:
@@ -49,34 +51,30 @@ func (m *Model) heading() row {
 	if m.scroll > 0 {
 		text += fmt.Sprintf("· ↑ %s ", count(m.scroll, "line"))
 	}
-	return row{{text, out.Bold}, {strings.Repeat("─", max(0, m.w-cells(text))), out.Dim}}
+	return cell.Row{{Text: text, Style: out.Bold}, {Text: strings.Repeat("─", max(0, m.w-cell.Width(text))), Style: out.Dim}}
 }
 
 // detail is what the body shows, laid out.
-func (m *Model) detail() []row {
+func (m *Model) detail() []cell.Row {
 	e := m.selected()
 	switch {
 	case e == nil:
 		return nil
 	case m.mode == asking || m.mode == wording:
-		return m.form.rows(m.w)
+		return shelf.Layout([]sheet.Part{m.form.Part()}, m.w)
 	}
-	r := m.sheets[e.a.ID]
-	if r == nil || r.sheet == nil {
-		return []row{{{"reading …", out.Dim}}}
-	}
+	s := m.sheets.Of(e.A.ID)
 	switch {
+	case s == nil:
+		return []cell.Row{{{Text: "reading …", Style: out.Dim}}}
 	case m.draft != nil:
-		return layout(m.draft.sheet.Parts, m.w)
+		return shelf.Layout(m.draft.sheet.Parts, m.w)
 	case m.mode == confirming:
-		if i := ruled(r.sheet); i >= 0 {
-			return layout(r.sheet.Parts[i:i+1], m.w)
+		if i := ruled(s); i >= 0 {
+			return shelf.Layout(s.Parts[i:i+1], m.w)
 		}
 	}
-	if r.rows == nil || r.width != m.w {
-		r.rows, r.width = layout(r.sheet.Parts, m.w), m.w
-	}
-	return r.rows
+	return m.sheets.Rows(e.A.ID, m.w)
 }
 
 // ruled is the part of a sheet with the rules that an answer would add, -1 for none.
@@ -89,54 +87,28 @@ func ruled(s *sheet.Sheet) int {
 	return -1
 }
 
-// margin stands before the lines of a named part.
-const margin = 2
-
-// layout wraps a sheet to a width.
-func layout(parts []sheet.Part, width int) []row {
-	var rows []row
-	for _, p := range parts {
-		indent := ""
-		if p.Name != "" {
-			if len(rows) > 0 {
-				rows = append(rows, nil)
-			}
-			for _, line := range wrap(p.Name, width, margin) {
-				rows = append(rows, row{{line, out.Bold}})
-			}
-			indent = strings.Repeat(" ", margin)
-		}
-		for _, l := range p.Lines {
-			for _, line := range wrap(l.Text, width-len(indent), l.Hang) {
-				rows = append(rows, row{{indent, ""}, {line, l.Style}})
-			}
-		}
-	}
-	return rows
-}
-
 // question is what has to be confirmed.
 func (m *Model) question() string {
-	return "allow " + m.wait.sel + " always, and add these rules to policy.toml? [y]es  [n]o"
+	return "allow " + m.wait.Sel + " always, and add these rules to policy.toml? [y]es  [n]o"
 }
 
 // nothing is what stands where no request does.
-func (m *Model) nothing() []row {
+func (m *Model) nothing() []cell.Row {
 	l := m.list()
 	switch {
-	case l.filter != "" && len(l.all) > 0:
-		return []row{nil, {{"Nothing has these words. esc shows all.", ""}}}
-	case m.history && m.past.all == nil, !m.history && !m.known:
-		return []row{nil, {{"reading …", out.Dim}}}
+	case l.Filter != "" && len(l.All) > 0:
+		return []cell.Row{nil, {{Text: "Nothing has these words. esc shows all."}}}
+	case m.history && m.past.All == nil, !m.history && !m.known:
+		return []cell.Row{nil, {{Text: "reading …", Style: out.Dim}}}
 	case m.history:
-		return []row{nil, {{"Nothing was answered yet.", ""}}}
+		return []cell.Row{nil, {{Text: "Nothing was answered yet."}}}
 	}
-	rows := []row{nil, {{"Nothing waits. New requests appear here.", ""}}}
+	rows := []cell.Row{nil, {{Text: "Nothing waits. New requests appear here."}}}
 	if len(m.told) > 0 {
-		rows = append(rows, nil, row{{"answered last:", out.Dim}})
+		rows = append(rows, nil, cell.Row{{Text: "answered last:", Style: out.Dim}})
 	}
 	for i := len(m.told) - 1; i >= 0; i-- {
-		rows = append(rows, row{{"  " + m.told[i], out.Dim}})
+		rows = append(rows, cell.Row{{Text: "  " + m.told[i], Style: out.Dim}})
 	}
 	return rows
 }

@@ -1,16 +1,13 @@
 package live
 
 import (
-	"bytes"
 	"encoding/json"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kxtools/kx/internal/base/fail"
-	"github.com/kxtools/kx/internal/base/jcs"
-	"github.com/kxtools/kx/internal/base/lines"
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/cmd/approve/live/revise"
 	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -37,29 +34,14 @@ type (
 	}
 )
 
-// command is the text of a bash command, "" for any other input.
-func command(a *wire.Approval) string {
-	var in struct {
-		Command string `json:"command"`
-	}
-	if a.Tool != "bash" || json.Unmarshal(a.Input, &in) != nil {
-		return ""
-	}
-	return in.Command
-}
-
 // edit opens the input in the person's editor: a command as it is, any other input as
 // JSON. What was left there before is there again.
 func (m *Model) edit() tea.Cmd {
-	a := m.sheets[m.wait.sel].a
-	text, ext := []byte(command(a)+"\n"), ".sh"
-	if command(a) == "" {
-		var b bytes.Buffer
-		if err := json.Indent(&b, a.Input, "", "  "); err != nil {
-			m.fail(fail.Failed("input", "the input is no JSON: %v", err))
-			return nil
-		}
-		text, ext = append(b.Bytes(), '\n'), ".json"
+	a := m.sheets.Request(m.wait.Sel)
+	text, ext, err := revise.Text(a)
+	if err != nil {
+		m.fail(err)
+		return nil
 	}
 	path, err := m.o.Drafts.Open(a.ID, ext, text)
 	if err != nil {
@@ -80,12 +62,12 @@ func (m *Model) edited(msg edited) tea.Cmd {
 		m.fail(err)
 		return nil
 	}
-	input, err := inputOf(msg.a, text)
+	input, changed, err := revise.Input(msg.a, text)
 	if err != nil {
 		m.fail(fail.Usage("the edit is not taken: %v; e opens it again", err))
 		return nil
 	}
-	if same(input, msg.a.Input) {
+	if !changed {
 		m.o.Drafts.Drop(msg.path)
 		m.draft = nil
 		m.say("", "nothing was changed")
@@ -102,44 +84,12 @@ func (m *Model) edited(msg edited) tea.Cmd {
 	}
 }
 
-// inputOf makes an input of an edited text.
-func inputOf(a *wire.Approval, text []byte) (json.RawMessage, error) {
-	if command(a) == "" {
-		text = bytes.TrimSpace(text)
-		return text, lines.CheckObject(text)
-	}
-	var in map[string]json.RawMessage
-	if err := json.Unmarshal(a.Input, &in); err != nil {
-		return nil, err
-	}
-	s := strings.TrimSuffix(string(text), "\n") // an editor ends its last line
-	if strings.TrimSpace(s) == "" {
-		return nil, fail.Usage("the command is empty")
-	}
-	raw, err := wire.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	in["command"] = raw
-	return wire.Marshal(in)
-}
-
-// same compares two inputs as JSON.
-func same(a, b json.RawMessage) bool {
-	x, err := jcs.Canonical(a)
-	if err != nil {
-		return false
-	}
-	y, err := jcs.Canonical(b)
-	return err == nil && bytes.Equal(x, y)
-}
-
 // judged shows the edited request in place of the one that was asked for.
 func (m *Model) judged(msg judged) {
 	switch {
 	case msg.err != nil:
 		m.fail(fail.Usage("the edit is not taken: %v; e opens it again", msg.err))
-	case m.history || m.wait.sel != msg.draft.id:
+	case m.history || m.wait.Sel != msg.draft.id:
 		m.say("", "the edit of "+msg.draft.id+" is kept; e opens it again")
 	default:
 		m.draft, m.scroll = msg.draft, 0

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kxtools/kx/internal/cmd/approve/live/queue"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -16,7 +17,7 @@ const maxPast = 500
 
 // pastMsg is what was answered, the newest first.
 type pastMsg struct {
-	list    []*entry
+	list    []*queue.Entry
 	left    int // how many older ones there are
 	damaged int
 }
@@ -30,9 +31,9 @@ func (m *Model) listPast() tea.Cmd {
 			return a.State == wire.ApprovalPending || o.Session != "" && a.Session != o.Session
 		})
 		slices.SortStableFunc(all, func(a, b wire.Approval) int { return ended(&b).Compare(ended(&a)) })
-		msg := pastMsg{list: []*entry{}, left: max(0, len(all)-maxPast), damaged: len(damaged)}
+		msg := pastMsg{list: []*queue.Entry{}, left: max(0, len(all)-maxPast), damaged: len(damaged)}
 		for i := range all[:min(len(all), maxPast)] {
-			msg.list = append(msg.list, newEntry(&all[i]))
+			msg.list = append(msg.list, queue.New(&all[i]))
 		}
 		return msg
 	}
@@ -40,14 +41,14 @@ func (m *Model) listPast() tea.Cmd {
 
 // listed shows what was read.
 func (m *Model) listed(msg pastMsg) {
-	m.past.all, m.remark = msg.list, ""
+	m.past.All, m.remark = msg.list, ""
 	if msg.left > 0 {
 		m.remark = fmt.Sprintf("%d older: kx approve list --all", msg.left)
 	}
 	if msg.damaged > 0 {
 		m.remark = count(msg.damaged, "damaged request") + ": kx approve list --all"
 	}
-	m.past.look(m.past.filter)
+	m.past.Look(m.past.Filter)
 }
 
 // ended is when a request was answered, or expired.

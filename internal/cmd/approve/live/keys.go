@@ -7,6 +7,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/cmd/approve/live/cell"
 	"github.com/kxtools/kx/internal/record/approval"
 )
 
@@ -33,7 +34,7 @@ func past(m *Model) bool      { return m.history }
 // questions reports whether the request under the cursor is one to answer.
 func (m *Model) questions() bool {
 	e := m.selected()
-	return e != nil && e.a.Kind == approval.KindQuestion
+	return e != nil && e.A.Kind == approval.KindQuestion
 }
 
 // table has all keys of the list, in the order in which they are shown.
@@ -52,11 +53,11 @@ func table() []key {
 		{names: []string{"/"}, label: "[/] filter", help: "show only requests with these words", do: (*Model).find},
 		{names: []string{"h"}, label: "[h]istory", help: "what was answered", when: present, do: (*Model).flip},
 		{names: []string{"q"}, label: "[q]uit", help: "leave; what waits goes on waiting", do: func(*Model) tea.Cmd { return tea.Quit }},
-		{names: []string{"esc"}, when: func(m *Model) bool { return m.list().filter != "" }, do: func(m *Model) tea.Cmd { m.list().look(""); return nil }},
+		{names: []string{"esc"}, when: func(m *Model) bool { return m.list().Filter != "" }, do: func(m *Model) tea.Cmd { m.list().Look(""); return nil }},
 		{names: []string{"down", "j"}, help: "the next request", own: true, do: func(m *Model) tea.Cmd { return m.move(1) }},
 		{names: []string{"up", "k"}, help: "the one before", own: true, do: func(m *Model) tea.Cmd { return m.move(-1) }},
-		{names: []string{"home"}, help: "the first request", own: true, do: func(m *Model) tea.Cmd { return m.move(-len(m.list().shown)) }},
-		{names: []string{"end"}, help: "the last request", own: true, do: func(m *Model) tea.Cmd { return m.move(len(m.list().shown)) }},
+		{names: []string{"home"}, help: "the first request", own: true, do: func(m *Model) tea.Cmd { return m.move(-len(m.list().Shown)) }},
+		{names: []string{"end"}, help: "the last request", own: true, do: func(m *Model) tea.Cmd { return m.move(len(m.list().Shown)) }},
 		{names: []string{"pgdown", "space", "ctrl+f"}, help: "read on", own: true, do: func(m *Model) tea.Cmd { m.roll(m.page() - 1); return nil }},
 		{names: []string{"pgup", "b", "ctrl+b"}, help: "read back", own: true, do: func(m *Model) tea.Cmd { m.roll(1 - m.page()); return nil }},
 		{names: []string{"right", "ctrl+e"}, help: "one line on", own: true, do: func(m *Model) tea.Cmd { m.roll(1); return nil }},
@@ -126,10 +127,10 @@ func (m *Model) refused() string {
 		return "wait: " + m.busy + " is being answered"
 	case !m.quiet.calm:
 		return "too quick: something has just changed here. Look first"
-	case e != nil && e.gone:
-		return became(e.a) + " elsewhere; move on with j or k"
-	case e != nil && m.sheets.of(e.a.ID) == nil:
-		return "wait: " + e.a.ID + " is still being read"
+	case e != nil && e.Gone:
+		return became(e.A) + " elsewhere; move on with j or k"
+	case e != nil && m.sheets.Of(e.A.ID) == nil:
+		return "wait: " + e.A.ID + " is still being read"
 	}
 	return ""
 }
@@ -147,9 +148,9 @@ func (m *Model) paste(text string) (own bool, cmd tea.Cmd) {
 // move moves the cursor, and goes to the top of what it comes to. An edit that was
 // not sent stays in its file.
 func (m *Model) move(n int) tea.Cmd {
-	before := m.list().sel
-	m.list().move(n)
-	if m.list().sel != before {
+	before := m.list().Sel
+	m.list().Move(n)
+	if m.list().Sel != before {
 		m.scroll, m.draft = 0, nil
 	}
 	return nil
@@ -165,13 +166,15 @@ func (m *Model) flip() tea.Cmd {
 }
 
 // say writes the line that tells what happened last.
-func (m *Model) say(style out.Style, text string) { m.status = []piece{{text, style}} }
+func (m *Model) say(style out.Style, text string) {
+	m.status = []cell.Piece{{Text: text, Style: style}}
+}
 
 // fail says what went wrong, and the command that helps.
 func (m *Model) fail(err error) {
 	e := fail.As(err)
 	m.say(out.Red, "✗ "+e.Msg)
 	if e.Hint != "" && !errors.Is(err, errInterrupted) {
-		m.status = append(m.status, piece{"   " + e.Hint, out.Dim})
+		m.status = append(m.status, cell.Piece{Text: "   " + e.Hint, Style: out.Dim})
 	}
 }

@@ -17,6 +17,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/cmd/approve/live/cell"
+	"github.com/kxtools/kx/internal/cmd/approve/live/form"
+	"github.com/kxtools/kx/internal/cmd/approve/live/queue"
+	"github.com/kxtools/kx/internal/cmd/approve/live/shelf"
 	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/pkg/approve"
 	"github.com/kxtools/kx/pkg/wire"
@@ -83,21 +87,21 @@ type Model struct {
 	o    Options
 	w, h int
 
-	wait, past list
+	wait, past queue.List
 	history    bool // past is shown
 	mode       mode
-	field      field     // where something is typed
-	form       *form     // the question that is being answered
-	draft      *revision // the edited request that stands in place of the selected one
-	sheets     sheets    // what was read
-	scroll     int       // lines of the detail above its first
-	height     int       // lines that there are for it
-	remark     string    // what is left out of the history
-	known      bool      // what waits was read
-	want       string    // the request to begin with, until it came or a key was pressed
-	status     []piece   // what happened last
-	told       []string  // the last answers
-	busy       string    // the request whose answer is under way
+	field      cell.Field   // where something is typed
+	form       *form.Form   // the question that is being answered
+	draft      *revision    // the edited request that stands in place of the selected one
+	sheets     shelf.Shelf  // what was read
+	scroll     int          // lines of the detail above its first
+	height     int          // lines that there are for it
+	remark     string       // what is left out of the history
+	known      bool         // what waits was read
+	want       string       // the request to begin with, until it came or a key was pressed
+	status     []cell.Piece // what happened last
+	told       []string     // the last answers
+	busy       string       // the request whose answer is under way
 	quiet      quiet
 	rang       time.Time
 	err        error
@@ -105,9 +109,9 @@ type Model struct {
 
 // New returns a screen before its first message.
 func New(o Options) *Model {
-	m := &Model{o: o, sheets: sheets{}, want: o.ID}
+	m := &Model{o: o, sheets: shelf.Shelf{}, want: o.ID}
 	if a, err := o.Store.Get(o.ID); o.ID != "" && err == nil && a.State != wire.ApprovalPending {
-		m.history, m.past.sel = true, a.ID
+		m.history, m.past.Sel = true, a.ID
 	}
 	return m
 }
@@ -169,7 +173,7 @@ func (m *Model) handle(msg tea.Msg) (own bool, cmd tea.Cmd) {
 	case answered:
 		return false, m.answered(msg)
 	case readMsg:
-		m.sheets.put(msg)
+		m.sheets.Put(msg.a, msg.sheet)
 	case edited:
 		return false, tea.Batch(m.stir(), m.edited(msg))
 	case judged:
@@ -181,7 +185,7 @@ func (m *Model) handle(msg tea.Msg) (own bool, cmd tea.Cmd) {
 }
 
 // list is the one that is shown.
-func (m *Model) list() *list {
+func (m *Model) list() *queue.List {
 	if m.history {
 		return &m.past
 	}
@@ -189,7 +193,7 @@ func (m *Model) list() *list {
 }
 
 // selected is the entry under the cursor, nil if there is none.
-func (m *Model) selected() *entry { return m.list().selected() }
+func (m *Model) selected() *queue.Entry { return m.list().Selected() }
 
 // maxTold is how many of the last answers are shown where nothing waits.
 const maxTold = 5
@@ -199,28 +203,28 @@ func (m *Model) changed(list Changes) tea.Cmd {
 	var cmd tea.Cmd
 	m.known = true
 	for _, a := range list {
-		e := m.wait.find(a.ID)
+		e := m.wait.Find(a.ID)
 		switch {
 		case a.State == wire.ApprovalPending && e == nil:
-			m.wait.add(newEntry(a))
+			m.wait.Add(queue.New(a))
 			if a.ID == m.want {
-				m.wait.sel, m.want = a.ID, ""
+				m.wait.Sel, m.want = a.ID, ""
 			}
 			cmd = m.ring()
 		case a.State == wire.ApprovalPending, e == nil, m.busy == a.ID: // known, or about to be
-		case m.wait.sel == a.ID && !m.history:
-			e.a, e.gone = a, true
-			m.sheets.drop(a.ID)
+		case m.wait.Sel == a.ID && !m.history:
+			e.A, e.Gone = a, true
+			m.sheets.Drop(a.ID)
 			m.leaveForm(a.ID)
 			m.say(out.Yellow, became(a)+" elsewhere")
 			m.tell(a)
 		default:
 			m.tell(a)
-			m.wait.remove(a.ID)
+			m.wait.Remove(a.ID)
 			m.leaveForm(a.ID)
 		}
 	}
-	m.wait.refresh()
+	m.wait.Refresh()
 	return cmd
 }
 
@@ -229,7 +233,7 @@ func (m *Model) leaveForm(id string) {
 	if m.draft != nil && m.draft.id == id {
 		m.draft = nil
 	}
-	if m.wait.sel == id && m.mode != filtering && m.mode != helping {
+	if m.wait.Sel == id && m.mode != filtering && m.mode != helping {
 		m.mode, m.form = browsing, nil
 	}
 }

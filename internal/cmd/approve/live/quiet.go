@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/kxtools/kx/internal/cmd/approve/live/form"
 	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 )
 
@@ -43,7 +44,7 @@ type face struct {
 	below   int
 	sheet   *sheet.Sheet
 	draft   *revision
-	form    *form
+	form    *form.Form
 	step    int
 	w, h    int
 }
@@ -51,15 +52,15 @@ type face struct {
 func (m *Model) face() face {
 	l := m.list()
 	f := face{
-		mode: m.mode, history: m.history, y: l.at() - l.top(m.room()), below: min(len(l.shown), m.room()),
+		mode: m.mode, history: m.history, y: l.At() - l.Top(m.room()), below: min(len(l.Shown), m.room()),
 		draft: m.draft, form: m.form, w: m.w, h: m.h,
 	}
-	if e := l.selected(); e != nil {
-		f.id, f.gone = e.a.ID, e.gone
-		f.sheet = m.sheets.of(e.a.ID)
+	if e := l.Selected(); e != nil {
+		f.id, f.gone = e.A.ID, e.Gone
+		f.sheet = m.sheets.Of(e.A.ID)
 	}
 	if m.form != nil {
-		f.step = m.form.step
+		f.step = m.form.Step
 	}
 	return f
 }

@@ -7,6 +7,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/cmd/approve/live/cell"
+	"github.com/kxtools/kx/internal/cmd/approve/live/queue"
 	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 )
 
@@ -25,7 +27,7 @@ func (m *Model) View() tea.View {
 	rows, cursor := m.rows()
 	lines := make([]string, len(rows))
 	for i, r := range rows {
-		lines[i] = r.render(m.w, m.o.Color)
+		lines[i] = r.Render(m.w, m.o.Color)
 	}
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen, v.Cursor = true, cursor
@@ -33,14 +35,14 @@ func (m *Model) View() tea.View {
 }
 
 // rows are the lines of the screen, from the top.
-func (m *Model) rows() ([]row, *tea.Cursor) {
+func (m *Model) rows() ([]cell.Row, *tea.Cursor) {
 	if m.w < minWidth || m.h < minHeight {
-		return []row{{{fmt.Sprintf("too small: %dx%d is needed", minWidth, minHeight), ""}}}, nil
+		return []cell.Row{{{Text: fmt.Sprintf("too small: %dx%d is needed", minWidth, minHeight)}}}, nil
 	}
 	if m.mode == helping {
 		return m.help(), nil
 	}
-	rows := append([]row{m.title()}, m.entries()...)
+	rows := append([]cell.Row{m.title()}, m.entries()...)
 	foot, cursor := m.foot()
 	body := m.body(m.h - len(rows) - len(foot))
 	for len(rows)+len(body)+len(foot) < m.h {
@@ -54,24 +56,24 @@ func (m *Model) rows() ([]row, *tea.Cursor) {
 }
 
 // title says where one is and how much waits.
-func (m *Model) title() row {
+func (m *Model) title() cell.Row {
 	l := m.list()
-	what := fmt.Sprintf("%d waiting", m.wait.waiting())
+	what := fmt.Sprintf("%d waiting", m.wait.Waiting())
 	if m.history {
 		what = "history"
-		if m.past.all != nil {
-			what += fmt.Sprintf(", %d answered", len(m.past.all))
+		if m.past.All != nil {
+			what += fmt.Sprintf(", %d answered", len(m.past.All))
 		}
 	}
-	r := row{{"kx approve", out.Bold}, {" · " + what, ""}}
+	r := cell.Row{{Text: "kx approve", Style: out.Bold}, {Text: " · " + what}}
 	if m.o.Session != "" {
-		r = append(r, piece{" in session " + m.o.Session, ""})
+		r = append(r, cell.Piece{Text: " in session " + m.o.Session})
 	}
-	if l.filter != "" {
-		r = append(r, piece{fmt.Sprintf(" · /%s  %d of %d", l.filter, len(l.shown), len(l.all)), ""})
+	if l.Filter != "" {
+		r = append(r, cell.Piece{Text: fmt.Sprintf(" · /%s  %d of %d", l.Filter, len(l.Shown), len(l.All))})
 	}
 	if m.history && m.remark != "" {
-		r = append(r, piece{" · " + m.remark, out.Dim})
+		r = append(r, cell.Piece{Text: " · " + m.remark, Style: out.Dim})
 	}
 	return r
 }
@@ -80,108 +82,95 @@ func (m *Model) title() row {
 type column struct {
 	name  string
 	width int
-	text  func(m *Model, e *entry) string
+	text  func(m *Model, e *queue.Entry) string
 }
 
 // columns are those that there is room for. The last takes what is left.
 func (m *Model) columns() []column {
 	list := []column{
-		{"AGE", 4, func(m *Model, e *entry) string { return sheet.Age(m.o.Now(), e.a.CreatedAt) }},
-		{"SESSION", 10, func(_ *Model, e *entry) string { return e.a.Session }},
-		{"CALLER", 8, func(_ *Model, e *entry) string { return e.a.Caller }},
-		{"TOOL", 12, func(_ *Model, e *entry) string { return e.a.Tool }},
+		{"AGE", 4, func(m *Model, e *queue.Entry) string { return sheet.Age(m.o.Now(), e.A.CreatedAt) }},
+		{"SESSION", 10, func(_ *Model, e *queue.Entry) string { return e.A.Session }},
+		{"CALLER", 8, func(_ *Model, e *queue.Entry) string { return e.A.Caller }},
+		{"TOOL", 12, func(_ *Model, e *queue.Entry) string { return e.A.Tool }},
 	}
 	if m.w < 60 { // the effect needs the room
 		list = append(list[:1], list[3])
 	}
 	if m.history {
-		list = append(list, column{"STATE", 9, func(_ *Model, e *entry) string { return e.a.State }})
+		list = append(list, column{"STATE", 9, func(_ *Model, e *queue.Entry) string { return e.A.State }})
 	} else if m.w >= 100 {
-		list = append(list, column{"SANDBOX", 16, func(_ *Model, e *entry) string { return e.a.Sandbox }})
+		list = append(list, column{"SANDBOX", 16, func(_ *Model, e *queue.Entry) string { return e.A.Sandbox }})
 	}
-	return append(list, column{"EFFECT", m.w, func(_ *Model, e *entry) string {
-		if e.gone {
-			return became(e.a) + " elsewhere"
+	return append(list, column{"EFFECT", m.w, func(_ *Model, e *queue.Entry) string {
+		if e.Gone {
+			return became(e.A) + " elsewhere"
 		}
-		return e.brief
+		return e.Brief
 	}})
 }
 
 // entries draws those requests of the list that there is room for.
-func (m *Model) entries() []row {
+func (m *Model) entries() []cell.Row {
 	l, room := m.list(), m.room()
-	if len(l.shown) == 0 {
+	if len(l.Shown) == 0 {
 		return nil
 	}
 	columns := m.columns()
 	head := "  "
 	for _, c := range columns {
-		head += fit(c.name, c.width, true) + " "
+		head += cell.Fit(c.name, c.width, true) + " "
 	}
-	rows := []row{{{strings.TrimRight(head, " "), out.Dim}}}
-	top := l.top(room)
-	for i := top; i < min(top+room, len(l.shown)); i++ {
-		e := l.shown[i]
+	rows := []cell.Row{{{Text: strings.TrimRight(head, " "), Style: out.Dim}}}
+	top := l.Top(room)
+	for i := top; i < min(top+room, len(l.Shown)); i++ {
+		e := l.Shown[i]
 		mark, style := "  ", out.Style("")
 		switch {
-		case e.a.ID == l.sel:
+		case e.A.ID == l.Sel:
 			mark, style = "▸ ", out.Bold
-		case e.gone:
+		case e.Gone:
 			style = out.Dim
 		}
 		text := mark
 		for _, c := range columns[:len(columns)-1] {
-			text += fit(c.text(m, e), c.width, true) + " "
+			text += cell.Fit(c.text(m, e), c.width, true) + " "
 		}
-		rows = append(rows, row{{text + columns[len(columns)-1].text(m, e), style}})
+		rows = append(rows, cell.Row{{Text: text + columns[len(columns)-1].text(m, e), Style: style}})
 	}
 	return rows
 }
 
 // foot is what happened last and what the keys do, or what is being typed.
-func (m *Model) foot() ([]row, *tea.Cursor) {
-	var rows []row
+func (m *Model) foot() ([]cell.Row, *tea.Cursor) {
+	var rows []cell.Row
 	var text string
 	for _, p := range m.status {
-		text += p.text
+		text += p.Text
 	}
 	switch {
-	case len(m.status) > 1 && cells(text) > m.w: // an error, and below it the way out
-		rows = []row{{m.status[0]}, {{strings.TrimSpace(m.status[1].text), m.status[1].style}}}
+	case len(m.status) > 1 && cell.Width(text) > m.w: // an error, and below it the way out
+		rows = []cell.Row{{m.status[0]}, {{Text: strings.TrimSpace(m.status[1].Text), Style: m.status[1].Style}}}
 	default:
-		rows = []row{m.status}
+		rows = []cell.Row{m.status}
 	}
 	prompt := ""
 	switch m.mode {
 	case filtering:
 		prompt = "filter: "
 	case noting:
-		prompt = "deny " + m.wait.sel + " with a note: "
+		prompt = "deny " + m.wait.Sel + " with a note: "
 	case wording:
 		prompt = "answer: "
 	case confirming:
-		return append(rows, row{{m.question(), out.Bold}}), nil
+		return append(rows, cell.Row{{Text: m.question(), Style: out.Bold}}), nil
 	case asking:
-		return append(rows, row{{m.form.keys(), ""}}), nil
+		return append(rows, cell.Row{{Text: m.form.Keys()}}), nil
 	}
 	if prompt == "" {
-		return append(rows, row{{m.keys(), ""}}), nil
+		return append(rows, cell.Row{{Text: m.keys()}}), nil
 	}
-	shown, x := m.field.window(m.w - cells(prompt))
-	return append(rows, row{{prompt, out.Bold}, {shown, ""}}), tea.NewCursor(cells(prompt)+x, 0)
-}
-
-// window is the part of a line around its cursor that fits, and where the cursor is.
-func (f *field) window(width int) (text string, x int) {
-	from := f.at
-	for x = 0; from > 0; from-- { // to the left of the cursor, one cell free for it
-		w := cells(f.text[from-1])
-		if x+w > width-1 {
-			break
-		}
-		x += w
-	}
-	return strings.Join(f.text[from:], ""), x
+	shown, x := m.field.Window(m.w - cell.Width(prompt))
+	return append(rows, cell.Row{{Text: prompt, Style: out.Bold}, {Text: shown}}), tea.NewCursor(cell.Width(prompt)+x, 0)
 }
 
 // keys is the line of keys, as much of it as fits. Help is always there.
@@ -198,34 +187,34 @@ func (m *Model) keys() string {
 			labels = append(labels, k.label)
 		}
 	}
-	for len(labels) > 0 && cells(strings.Join(append(labels[:len(labels):len(labels)], last), gap)) > m.w {
+	for len(labels) > 0 && cell.Width(strings.Join(append(labels[:len(labels):len(labels)], last), gap)) > m.w {
 		labels = labels[:len(labels)-1]
 	}
 	return strings.Join(append(labels, last), gap)
 }
 
 // help tells all keys.
-func (m *Model) help() []row {
-	rows := []row{{{"kx approve · keys", out.Bold}}, nil}
+func (m *Model) help() []cell.Row {
+	rows := []cell.Row{{{Text: "kx approve · keys", Style: out.Bold}}, nil}
 	var lines []string
 	for _, k := range table() {
 		if k.help != "" {
-			lines = append(lines, fit(strings.Join(k.names, " "), 14, true)+" "+k.help)
+			lines = append(lines, cell.Fit(strings.Join(k.names, " "), 14, true)+" "+k.help)
 		}
 	}
-	lines = append(lines, fit("ctrl+c", 14, true)+" leave at once")
+	lines = append(lines, cell.Fit("ctrl+c", 14, true)+" leave at once")
 	const gap, quietRows = 2, 4
 	per := m.h - quietRows
 	if len(lines) <= per || m.w < 2*minWidth {
 		for _, l := range lines[:min(len(lines), max(per, 0))] {
-			rows = append(rows, row{{l, ""}})
+			rows = append(rows, cell.Row{{Text: l}})
 		}
 	} else {
 		half := (len(lines) + 1) / 2
 		for i := range half {
-			r := row{{fit(lines[i], m.w/2-gap, true), ""}, {"  ", ""}}
+			r := cell.Row{{Text: cell.Fit(lines[i], m.w/2-gap, true)}, {Text: "  "}}
 			if i+half < len(lines) {
-				r = append(r, piece{lines[i+half], ""})
+				r = append(r, cell.Piece{Text: lines[i+half]})
 			}
 			rows = append(rows, r)
 		}
@@ -233,5 +222,5 @@ func (m *Model) help() []row {
 	for len(rows) < m.h-2 {
 		rows = append(rows, nil)
 	}
-	return append(rows, row{{"A key that answers counts when nothing has changed under it for 0.3 s.", out.Dim}}, row{{"any key goes back", ""}})
+	return append(rows, cell.Row{{Text: "A key that answers counts when nothing has changed under it for 0.3 s.", Style: out.Dim}}, cell.Row{{Text: "any key goes back"}})
 }

@@ -1,4 +1,9 @@
-package live
+// Package cell lays text out in the cells of a terminal: how wide it is, how it is
+// cut and wrapped, and the line in which something is typed.
+//
+// Invariant: whatever a Row says is sanitised when it is rendered, and what is cut is
+// marked. The screen of kx approve draws with it.
+package cell
 
 import (
 	"strings"
@@ -10,9 +15,9 @@ import (
 	"github.com/kxtools/kx/internal/base/term"
 )
 
-// each calls do for the characters of a sanitised text and the cells that they take:
+// Each calls do for the characters of a sanitised text and the cells that they take:
 // the most that any terminal gives them, so that a line fits on all.
-func each(s string, do func(g string, cells int)) {
+func Each(s string, do func(g string, cells int)) {
 	for s != "" {
 		if s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 			do(s[:1], 1)
@@ -28,21 +33,21 @@ func each(s string, do func(g string, cells int)) {
 	}
 }
 
-// cells is how wide a sanitised text is.
-func cells(s string) (n int) {
-	each(s, func(_ string, w int) { n += w })
+// Width is how wide a sanitised text is.
+func Width(s string) (n int) {
+	Each(s, func(_ string, w int) { n += w })
 	return n
 }
 
-// fit cuts a text to a width and says so; with pad it fills it up to it.
-func fit(s string, width int, pad bool) string {
+// Fit cuts a text to a width and says so; with pad it fills it up to it.
+func Fit(s string, width int, pad bool) string {
 	s = term.Line(s)
-	n := cells(s)
+	n := Width(s)
 	if n > width {
 		var b strings.Builder
 		n = 0
 		full := false
-		each(s, func(g string, w int) {
+		Each(s, func(g string, w int) {
 			if full = full || n+w > width-1; !full {
 				b.WriteString(g)
 				n += w
@@ -60,9 +65,9 @@ func fit(s string, width int, pad bool) string {
 	return s
 }
 
-// wrap breaks a text into lines of a width. Nothing is lost: the spaces at a break
+// Wrap breaks a text into lines of a width. Nothing is lost: the spaces at a break
 // stay. What follows is indented by hang.
-func wrap(s string, width, hang int) []string {
+func Wrap(s string, width, hang int) []string {
 	if hang >= width/2 {
 		hang = 2
 	}
@@ -80,7 +85,7 @@ func wrap(s string, width, hang int) []string {
 		word.Reset()
 		n, inWord = n+inWord, 0
 	}
-	each(s, func(g string, w int) {
+	Each(s, func(g string, w int) {
 		if n > start && n+inWord+w > width { // the word goes to the next line
 			end()
 		}
@@ -98,24 +103,24 @@ func wrap(s string, width, hang int) []string {
 	return append(lines, line.String())
 }
 
-// piece is text in one look.
-type piece struct {
-	text  string
-	style out.Style
+// Piece is text in one look.
+type Piece struct {
+	Text  string
+	Style out.Style
 }
 
-// row is a line of the screen.
-type row []piece
+// Row is a line of the screen.
+type Row []Piece
 
-// render is the one way to the terminal: what a piece says is sanitised, whoever said
+// Render is the one way to the terminal: what a piece says is sanitised, whoever said
 // it, and what does not fit is marked.
-func (r row) render(width int, color bool) string {
+func (r Row) Render(width int, color bool) string {
 	var b strings.Builder
 	for _, p := range r {
-		text := fit(p.text, width, false)
-		width -= cells(text)
-		if color && p.style != "" && text != "" {
-			text = "\x1b[" + string(p.style) + "m" + text + "\x1b[m"
+		text := Fit(p.Text, width, false)
+		width -= Width(text)
+		if color && p.Style != "" && text != "" {
+			text = "\x1b[" + string(p.Style) + "m" + text + "\x1b[m"
 		}
 		b.WriteString(text)
 	}

@@ -1,4 +1,7 @@
-package live
+// Package tty runs the screen of kx approve on the controlling terminal: it brings the
+// model together with the requests, the approval host and the person's editor, and
+// gives the terminal back as it was, however it ends. It runs in kxd.
+package tty
 
 import (
 	"context"
@@ -15,6 +18,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/approve/feed"
+	"github.com/kxtools/kx/internal/cmd/approve/live"
 	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate/widen"
@@ -49,7 +53,7 @@ func Run(ctx context.Context, a *app.App, id string) error {
 	ctx, hangup := hangsUp(ctx)
 	defer hangup()
 	store := approval.New(st, a.Now)
-	m := New(Options{
+	m := live.New(live.Options{
 		Reader: sheet.New(a), Store: store, Desk: &desk{connect: s.Approve}, Drafts: draft.New(st, a.Now),
 		Editor: func(path string) *exec.Cmd { return editor(a.Getenv, path) },
 		Only:   func(r *wire.Approval) error { _, err := widen.Rules(r, policy.User); return err },
@@ -90,7 +94,7 @@ func hangsUp(ctx context.Context) (context.Context, func()) {
 // follow sends what the feed tells, a burst at once, whatever becomes of the host.
 func follow(ctx context.Context, f *feed.Feed, send func(tea.Msg)) {
 	var mu sync.Mutex
-	var burst Changes
+	var burst live.Changes
 	flush := func() {
 		mu.Lock()
 		defer mu.Unlock()
@@ -105,7 +109,7 @@ func follow(ctx context.Context, f *feed.Feed, send func(tea.Msg)) {
 		}
 		return nil
 	}
-	var first Changes
+	var first live.Changes
 	_ = f.Now(func(a *wire.Approval) error { first = append(first, a); return nil })
 	send(first)
 	for ctx.Err() == nil {
@@ -113,7 +117,7 @@ func follow(ctx context.Context, f *feed.Feed, send func(tea.Msg)) {
 		if ctx.Err() != nil {
 			return
 		}
-		send(Lost{err})
+		send(live.Lost{Err: err})
 		select {
 		case <-ctx.Done():
 		case <-time.After(retry):
