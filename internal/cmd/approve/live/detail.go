@@ -12,15 +12,14 @@ import (
 )
 
 // body is what is said of the request under the cursor, with a rule above it.
-func (m *Model) body(height int) []cell.Row {
+func (m *Model) body() []cell.Row {
 	if m.selected() == nil {
 		return m.nothing()
 	}
 	lines := m.detail()
 	rows := []cell.Row{m.heading()}
-	height -= len(rows)
-	m.height = height
-	m.scroll = max(0, min(m.scroll, len(lines)-m.page()))
+	height := m.page()
+	m.scroll = max(0, min(m.scroll, len(lines)-height))
 	rest := len(lines) - m.scroll
 	if rest <= height {
 		return append(rows, lines[m.scroll:]...)
@@ -32,8 +31,12 @@ func (m *Model) body(height int) []cell.Row {
 // more counts lines that are not in sight.
 func more(n int) string { return strings.Replace(count(n, "line"), " ", " more ", 1) }
 
-// page is how many lines of a request are read at once.
-func (m *Model) page() int { return max(2, m.height) }
+// page is how many lines of a request there is room for: below the title, the list and
+// the rule above it, and above the foot.
+func (m *Model) page() int {
+	foot, _ := m.foot()
+	return max(2, m.h-len(m.entries())-len(foot)-2)
+}
 
 // roll reads on or back.
 func (m *Model) roll(n int) { m.scroll = max(0, min(m.scroll+n, len(m.detail())-m.page())) }

@@ -95,7 +95,6 @@ type Model struct {
 	draft      *revision    // the edited request that stands in place of the selected one
 	sheets     shelf.Shelf  // what was read
 	scroll     int          // lines of the detail above its first
-	height     int          // lines that there are for it
 	remark     string       // what is left out of the history
 	known      bool         // what waits was read
 	want       string       // the request to begin with, until it came or a key was pressed
@@ -200,8 +199,7 @@ const maxTold = 5
 
 // changed takes what the feed tells.
 func (m *Model) changed(list Changes) tea.Cmd {
-	var cmd tea.Cmd
-	m.known = true
+	came := false
 	for _, a := range list {
 		e := m.wait.Find(a.ID)
 		switch {
@@ -210,7 +208,7 @@ func (m *Model) changed(list Changes) tea.Cmd {
 			if a.ID == m.want {
 				m.wait.Sel, m.want = a.ID, ""
 			}
-			cmd = m.ring()
+			came = true
 		case a.State == wire.ApprovalPending, e == nil, m.busy == a.ID: // known, or about to be
 		case m.wait.Sel == a.ID && !m.history:
 			e.A, e.Gone = a, true
@@ -225,7 +223,12 @@ func (m *Model) changed(list Changes) tea.Cmd {
 		}
 	}
 	m.wait.Refresh()
-	return cmd
+	told := m.known
+	m.known = true
+	if !came || !told { // who has just come looks
+		return nil
+	}
+	return m.ring()
 }
 
 // leaveForm closes what is being said to a request that is answered.

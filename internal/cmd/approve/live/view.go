@@ -18,6 +18,13 @@ const (
 	minHeight = 10
 )
 
+// The list leaves columns out where the screen is narrow, and has wider ones where it
+// is roomy.
+const (
+	narrow = 60
+	roomy  = 100
+)
+
 // room is how many requests of the list are drawn: with its header at most a third
 // of the screen.
 func (m *Model) room() int { return max(1, m.h/3-1) }
@@ -44,7 +51,7 @@ func (m *Model) rows() ([]cell.Row, *tea.Cursor) {
 	}
 	rows := append([]cell.Row{m.title()}, m.entries()...)
 	foot, cursor := m.foot()
-	body := m.body(m.h - len(rows) - len(foot))
+	body := m.body()
 	for len(rows)+len(body)+len(foot) < m.h {
 		body = append(body, nil)
 	}
@@ -87,18 +94,22 @@ type column struct {
 
 // columns are those that there is room for. The last takes what is left.
 func (m *Model) columns() []column {
+	session, tool := 10, 12
+	if m.w >= roomy {
+		session, tool = 16, 18
+	}
 	list := []column{
 		{"AGE", 4, func(m *Model, e *queue.Entry) string { return sheet.Age(m.o.Now(), e.A.CreatedAt) }},
-		{"SESSION", 10, func(_ *Model, e *queue.Entry) string { return e.A.Session }},
+		{"SESSION", session, func(_ *Model, e *queue.Entry) string { return e.A.Session }},
 		{"CALLER", 8, func(_ *Model, e *queue.Entry) string { return e.A.Caller }},
-		{"TOOL", 12, func(_ *Model, e *queue.Entry) string { return e.A.Tool }},
+		{"TOOL", tool, func(_ *Model, e *queue.Entry) string { return e.A.Tool }},
 	}
-	if m.w < 60 { // the effect needs the room
+	if m.w < narrow { // the effect needs the room
 		list = append(list[:1], list[3])
 	}
 	if m.history {
 		list = append(list, column{"STATE", 9, func(_ *Model, e *queue.Entry) string { return e.A.State }})
-	} else if m.w >= 100 {
+	} else if m.w >= roomy {
 		list = append(list, column{"SANDBOX", 16, func(_ *Model, e *queue.Entry) string { return e.A.Sandbox }})
 	}
 	return append(list, column{"EFFECT", m.w, func(_ *Model, e *queue.Entry) string {
