@@ -35,10 +35,10 @@ type fact struct {
 }
 
 // facts are where the request comes from, and what became of it.
-func (w *world) facts() []Line {
-	list := []fact{
+func (w *world) facts(list ...fact) []Line {
+	list = append(list, []fact{
 		{"in", w.place(), ""}, {"session", w.Session, ""}, {"caller", w.Caller, ""}, w.walls(), {"mode", w.Mode, ""}, {"why", w.Reason, ""},
-	}
+	}...)
 	if w.Preview != "" {
 		list = append(list, fact{"it says", fmt.Sprintf("%q (the caller's words)", w.Preview), ""})
 	}

@@ -33,7 +33,7 @@ func (w *world) files() []Part {
 	left := maxLines
 	for i := range changes {
 		p := w.change(&changes[i])
-		if !w.Whole && len(p.Lines) > left {
+		if !w.Uncut && len(p.Lines) > left {
 			p.Lines = append(p.Lines[:left:left], line(warning, "… %d more lines: kx approve show %s -o table", len(p.Lines)-left, w.ID))
 		}
 		left = max(0, left-len(p.Lines))
