@@ -8,7 +8,6 @@
 package sheet
 
 import (
-	"encoding/json"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -147,9 +146,9 @@ func foreign(a *wire.Approval) bool {
 }
 
 // env is where a tool would run the call.
-func (w *world) env(input json.RawMessage) *tool.Env {
+func (w *world) env() *tool.Env {
 	return &tool.Env{
-		Workspace: w.Workspace, Cwd: w.Cwd, Home: w.dirs.Home, Judged: w.judge.Judged(w.Tool, input),
+		Workspace: w.Workspace, Cwd: w.Cwd, Home: w.dirs.Home, Judged: w.judge.Judged(w.Tool, w.Input),
 		MayRead: func(string) bool { return true }, // the reader is the user
 		Real:    w.judge.Temp.Real,
 	}
