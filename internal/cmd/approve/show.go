@@ -51,6 +51,6 @@ func show(_ context.Context, o *ShowOptions) error {
 		return err
 	}
 	r := sheet.New(o.App)
-	r.Whole = true
+	r.Uncut = true
 	return printSheet(o.App, a, r.Read)
 }

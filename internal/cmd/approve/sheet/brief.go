@@ -10,6 +10,7 @@ import (
 	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/policy/view"
 	"github.com/kxtools/kx/internal/record/approval"
+	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/policy/patch"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -49,7 +50,7 @@ func Brief(a *wire.Approval) string {
 		return patched(a, get("patch"))
 	}
 	for _, field := range subject {
-		if s := get(field); s != "" {
+		if s := get(field); s != "" && !catalogue.IsMCP(a.Tool) {
 			if field == "path" {
 				s = relative(a.Workspace, s)
 			}

@@ -10,18 +10,19 @@ import (
 )
 
 const (
-	// maxCompared is the largest file whose lines are compared: what is larger takes
-	// longer than a person waits.
-	maxCompared = 8 << 20
+	// maxCompared and maxComparedLines are the most that is compared: more takes
+	// longer than a second.
+	maxCompared      = 8 << 20
+	maxComparedLines = 500_000 // of both files
 	// noEnd is what a diff says of a text whose last line has no end.
 	noEnd = `\ No newline at end of file`
 )
 
 // diff compares two texts, as diff -u does.
 func (w *world) diff(before, after string) []Line {
-	if len(before) > maxCompared || len(after) > maxCompared {
-		list := []Line{line(warning, "replaced as a whole, too large to be compared: %d lines out, %d lines in", count(before), count(after))}
-		return append(list, w.all('+', after)...)
+	if gone, come := count(before), count(after); len(before) > maxCompared || len(after) > maxCompared || gone+come > maxComparedLines {
+		list := []Line{line(warning, "replaced as a whole, too large to be compared: %d lines out, %d lines in", gone, come)}
+		return append(list, w.all('+', after, true)...)
 	}
 	var list []Line
 	if crlf(before) && crlf(after) {
@@ -93,8 +94,8 @@ func (w *world) edge(row string) string {
 	return w.cut(body) + end
 }
 
-// all shows a text of which every line comes or goes.
-func (w *world) all(sign byte, s string) []Line {
+// all shows a text of which every line comes or goes; a file says how it ends.
+func (w *world) all(sign byte, s string, file bool) []Line {
 	if s == "" {
 		return []Line{line(remark, "(empty)")}
 	}
@@ -106,7 +107,7 @@ func (w *world) all(sign byte, s string) []Line {
 	for row := range strings.Lines(s) {
 		list = append(list, w.raw(string(sign)+strings.TrimSuffix(row, "\n")))
 	}
-	if !strings.HasSuffix(s, "\n") {
+	if file && !strings.HasSuffix(s, "\n") {
 		list = append(list, Line{Text: noEnd, Style: remark})
 	}
 	return list

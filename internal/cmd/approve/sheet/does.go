@@ -114,4 +114,4 @@ func questions(a *wire.Approval) []Part {
 }
 
 // blockOf is a text of several lines that is short enough to be shown whole.
-func blockOf(s string) []Line { return (&Reader{Whole: true}).block(s) }
+func blockOf(s string) []Line { return (&Reader{Uncut: true}).block(s) }

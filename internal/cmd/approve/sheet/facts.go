@@ -35,10 +35,10 @@ type fact struct {
 }
 
 // facts are where the request comes from, and what became of it.
-func (w *world) facts() []Line {
-	list := []fact{
+func (w *world) facts(list ...fact) []Line {
+	list = append(list, []fact{
 		{"in", w.place(), ""}, {"session", w.Session, ""}, {"caller", w.Caller, ""}, w.walls(), {"mode", w.Mode, ""}, {"why", w.Reason, ""},
-	}
+	}...)
 	if w.Preview != "" {
 		list = append(list, fact{"it says", fmt.Sprintf("%q (the caller's words)", w.Preview), ""})
 	}
@@ -105,7 +105,11 @@ func (w *world) until() fact {
 func (w *world) answer() []fact {
 	var list []fact
 	if w.DecidedAt != nil {
-		when := fmt.Sprintf("%s at %s, after %s", w.State, w.DecidedAt.Local().Format(time.DateTime), Age(w.CreatedAt, *w.DecidedAt))
+		was, since := w.State, ""
+		if was == wire.ApprovalSpent {
+			was, since = wire.ApprovalAllowed, ", and used"
+		}
+		when := fmt.Sprintf("%s at %s, after %s%s", was, w.DecidedAt.Local().Format(time.DateTime), Age(w.CreatedAt, *w.DecidedAt), since)
 		list = append(list, fact{"answer", when, ""})
 	}
 	if by := w.DecidedBy; by != nil {
@@ -147,9 +151,9 @@ func (w *world) changed() []Line {
 		case w.InputEdited || was == is:
 			continue
 		case was == judge.Absent:
-			how = "is there now and was not"
+			how = "was made"
 		case is == judge.Absent:
-			how = "is gone"
+			how = "has gone"
 		}
 		list = append(list, Line{Style: warning, Hang: 2, Text: out.Sprintf("%s %s since this was asked: an answer would not count, the call will ask again", w.tilde(path), how)})
 	}

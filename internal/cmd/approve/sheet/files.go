@@ -21,11 +21,14 @@ func (w *world) files() []Part {
 	case w.judge == nil:
 		return w.asked(line(warning, "the files can't be looked at: %v", w.err))
 	}
-	input, err := w.judge.Canonical(w.Tool, w.Input)
-	if err != nil {
-		return w.asked(line(warning, "it would fail: %v", err))
+	// The paths are those that were asked about: a link that came since is not followed.
+	env := w.env()
+	for name, to := range env.Judged {
+		if _, known := w.Digests[to]; !known && !w.InputEdited {
+			return w.asked(line(warning, "%s leads elsewhere than when this was asked: to %s", name, to))
+		}
 	}
-	changes, err := file.Preview(context.Background(), w.env(input), w.Tool, input)
+	changes, err := file.Preview(context.Background(), env, w.Tool, w.Input)
 	if err != nil {
 		return w.asked(line(warning, "as the files are now, it would fail: %s", fail.As(err).Msg))
 	}
@@ -33,7 +36,7 @@ func (w *world) files() []Part {
 	left := maxLines
 	for i := range changes {
 		p := w.change(&changes[i])
-		if !w.Whole && len(p.Lines) > left {
+		if !w.Uncut && len(p.Lines) > left {
 			p.Lines = append(p.Lines[:left:left], line(warning, "… %d more lines: kx approve show %s -o table", len(p.Lines)-left, w.ID))
 		}
 		left = max(0, left-len(p.Lines))
@@ -44,51 +47,51 @@ func (w *world) files() []Part {
 
 // change shows what becomes of one file.
 func (w *world) change(c *file.Change) Part {
-	before, after := string(c.Before), string(c.After)
-	name, noted := place.Name(c.To), len(c.Notes) == 0
-	var p Part
+	p := Part{Name: out.Sprintf("%s", title(c))}
 	for _, n := range c.Notes {
 		p.Lines = append(p.Lines, line(warning, "%s", n))
 	}
-	odd := ""
-	switch err := place.CheckText(c.Before, int64(len(c.Before)), c.From); {
-	case c.Unread > 0:
+	before, after := string(c.Before), string(c.After)
+	odd := "" // why the old file can't be shown
+	if c.Unread > 0 {
 		odd = "it has " + place.Size(c.Unread) + ", too much to be compared"
-	case err != nil:
+	} else if err := place.CheckText(c.Before, int64(len(c.Before)), c.From); err != nil {
 		odd = fail.As(err).Msg
 	}
 	switch {
 	case c.From == "":
-		p.Name = "new file " + name
-		p.Lines = append(p.Lines, w.all('+', after)...)
+		return p.add(w.all('+', after, true)...)
+	case c.To == "" && odd != "":
+		return p.add(line(warning, "%s", odd))
 	case c.To == "":
-		p.Name = "delete " + place.Name(c.From)
-		if odd == "" {
-			p.Lines = append(p.Lines, w.all('-', before)...)
-		}
-	case c.From != c.To:
-		p.Name = "move " + place.Name(c.From) + " to " + name
-	default:
-		p.Name = "diff " + name
+		return p.add(w.all('-', before, true)...)
+	case c.Unread == 0 && before == after && c.From == c.To && len(c.Notes) == 0:
+		return p.add(line(remark, "the file is like this already"))
+	case c.Unread == 0 && before == after:
+		return p // its name or its mode changes
+	case odd != "":
+		return p.add(line(warning, "%s; it is replaced as a whole by:", odd)).add(w.all('+', after, true)...)
 	}
-	if odd != "" {
-		p.Lines = append(p.Lines, line(warning, "%s", odd))
-	}
-	if c.From != "" && c.To != "" {
-		switch {
-		case odd == "" && before == after && c.From == c.To && noted:
-			p.Lines = append(p.Lines, line(remark, "the file is like this already"))
-		case odd == "" && before == after:
-		case odd != "" && c.Unread == 0 && before == after:
-		case odd != "":
-			p.Lines = append(p.Lines, line(warning, "the file is replaced as a whole by:"))
-			p.Lines = append(p.Lines, w.all('+', after)...)
-		default:
-			p.Lines = append(p.Lines, w.diff(before, after)...)
-		}
-	}
-	p.Name = out.Sprintf("%s", p.Name)
+	return p.add(w.diff(before, after)...)
+}
+
+func (p Part) add(lines ...Line) Part {
+	p.Lines = append(p.Lines, lines...)
 	return p
+}
+
+// title says what becomes of a file.
+func title(c *file.Change) string {
+	from, to := place.Name(c.From), place.Name(c.To)
+	switch {
+	case c.From == "":
+		return "new file " + to
+	case c.To == "":
+		return "delete " + from
+	case c.From != c.To:
+		return "move " + from + " to " + to
+	}
+	return "diff " + to
 }
 
 // asked shows a change as the call has it, without the files.
@@ -108,10 +111,10 @@ func (w *world) asked(why Line) []Part {
 	switch w.Tool {
 	case "write_file":
 		shown = "content"
-		p.Lines = append(p.Lines, w.all('+', in.Content)...)
+		p.Lines = append(p.Lines, w.all('+', in.Content, true)...)
 	case "edit_file":
 		shown = "old_string"
-		p.Lines = append(append(p.Lines, w.all('-', in.Old)...), w.all('+', in.New)...)
+		p.Lines = append(append(p.Lines, w.all('-', in.Old, false)...), w.all('+', in.New, false)...)
 	default:
 		shown = "patch"
 		p.Name = "patch"

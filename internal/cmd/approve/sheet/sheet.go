@@ -8,7 +8,6 @@
 package sheet
 
 import (
-	"encoding/json"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -32,7 +31,8 @@ type Sheet struct {
 	Parts []Part
 }
 
-// Part is a piece of a sheet under a name of its own.
+// Part is a piece of a sheet under a name of its own. Its lines are to be shown
+// indented below the name: a text in them may look like one.
 type Part struct {
 	Name  string // "command", "diff internal/clock.go"; "" for what comes first
 	Lines []Line
@@ -56,8 +56,8 @@ const (
 
 // Reader makes sheets.
 type Reader struct {
-	// Whole sheets leave nothing out, however long it gets: for paper and pagers.
-	Whole bool
+	// Uncut sheets leave nothing out, however long it gets: for paper and pagers.
+	Uncut bool
 
 	app   *app.App
 	tally func() *replay.Tally // what the record has of calls; nil if it can't be read
@@ -95,15 +95,15 @@ func (r *Reader) Read(a *wire.Approval) *Sheet {
 	return &Sheet{parts}
 }
 
-// Outcome is what became of a request, without what it would do. It reads no files.
+// Outcome is what became of a request, with what it would do in one line. It reads
+// no files.
 func (r *Reader) Outcome(a *wire.Approval) *Sheet {
 	w := &world{Approval: a, Reader: r}
 	w.dirs, w.err = site.Of(r.app).Dirs()
-	parts := []Part{{Lines: w.facts()}}
 	if a.Kind == approval.KindQuestion {
-		parts = append(parts, questions(a)...)
+		return &Sheet{append([]Part{{Lines: w.facts()}}, questions(a)...)}
 	}
-	return &Sheet{parts}
+	return &Sheet{[]Part{{Lines: w.facts(fact{"what", Brief(a), ""})}}}
 }
 
 // world is a request and where it stands now.
@@ -146,9 +146,9 @@ func foreign(a *wire.Approval) bool {
 }
 
 // env is where a tool would run the call.
-func (w *world) env(input json.RawMessage) *tool.Env {
+func (w *world) env() *tool.Env {
 	return &tool.Env{
-		Workspace: w.Workspace, Cwd: w.Cwd, Home: w.dirs.Home, Judged: w.judge.Judged(w.Tool, input),
+		Workspace: w.Workspace, Cwd: w.Cwd, Home: w.dirs.Home, Judged: w.judge.Judged(w.Tool, w.Input),
 		MayRead: func(string) bool { return true }, // the reader is the user
 		Real:    w.judge.Temp.Real,
 	}
@@ -197,7 +197,7 @@ func (r *Reader) block(s string) []Line {
 
 // cut is text that says what of a very long line is left out.
 func (r *Reader) cut(s string) string {
-	if r.Whole || len(s) <= maxWide {
+	if r.Uncut || len(s) <= maxWide {
 		return text(s)
 	}
 	start := head(s, maxWide)
@@ -214,7 +214,7 @@ func head(s string, n int) string {
 
 // most cuts a list of lines that is too long, and says so.
 func (r *Reader) most(list []Line, id string) []Line {
-	if r.Whole || len(list) <= maxLines {
+	if r.Uncut || len(list) <= maxLines {
 		return list
 	}
 	return append(list[:maxLines:maxLines], line(warning, "… %d more lines: kx approve show %s -o table", len(list)-maxLines, id))

@@ -101,8 +101,11 @@ func (w *world) past(r *policy.Rule) (string, bool) {
 		return "", false
 	}
 	words := view.Count(n, "past call", "past calls")
-	if n > 0 && t.Capped {
+	switch {
+	case t.Capped:
 		words = "at least " + words
+	case n == 0:
+		words = "no past call"
 	}
 	return words, true
 }
