@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -187,11 +188,11 @@ func (m *Model) foot() ([]cell.Row, *tea.Cursor) {
 // keys is the line of keys, as much of it as fits. Help is always there.
 func (m *Model) keys() string {
 	const gap = "  "
-	last := ""
+	last, e := "", m.selected()
 	var labels []string
 	for _, k := range table() {
 		switch {
-		case k.label == "" || k.when != nil && !k.when(m):
+		case k.label == "" || k.when != nil && !k.when(m) || k.decides && e != nil && e.Gone:
 		case has(k.names, "?"):
 			last = k.label
 		default:
@@ -207,28 +208,28 @@ func (m *Model) keys() string {
 // help tells all keys.
 func (m *Model) help() []cell.Row {
 	rows := []cell.Row{{{Text: "kx approve · keys", Style: out.Bold}}, nil}
+	const names = 20 // as wide as the longest
 	var lines []string
-	for _, k := range table() {
-		if k.help != "" {
-			lines = append(lines, cell.Fit(strings.Join(k.names, " "), 14, true)+" "+k.help)
+	keys := table()
+	for i := 0; i < len(keys); i++ {
+		k := keys[i]
+		if k.help == "" {
+			continue
 		}
+		for i+1 < len(keys) && keys[i+1].help == k.help { // there and back
+			i++
+			k.names = slices.Concat(k.names, keys[i].names)
+		}
+		lines = append(lines, cell.Fit(strings.Join(k.names, " "), names, true)+" "+k.help)
 	}
-	lines = append(lines, cell.Fit("ctrl+c", 14, true)+" leave at once")
-	const gap, quietRows = 2, 4
-	per := m.h - quietRows
-	if len(lines) <= per || m.w < 2*minWidth {
-		for _, l := range lines[:min(len(lines), max(per, 0))] {
-			rows = append(rows, cell.Row{{Text: l}})
-		}
-	} else {
-		half := (len(lines) + 1) / 2
-		for i := range half {
-			r := cell.Row{{Text: cell.Fit(lines[i], m.w/2-gap, true)}, {Text: "  "}}
-			if i+half < len(lines) {
-				r = append(r, cell.Piece{Text: lines[i+half]})
-			}
-			rows = append(rows, r)
-		}
+	lines = append(lines, cell.Fit("ctrl+c", names, true)+" leave at once")
+	const others = 4 // rows of the help that tell no key
+	if n := m.h - others; len(lines) > n {
+		left := len(lines) - n + 1
+		lines = append(lines[:n-1], "… "+count(left, "more key")+": kx help approvals")
+	}
+	for _, l := range lines {
+		rows = append(rows, cell.Row{{Text: l}})
 	}
 	for len(rows) < m.h-2 {
 		rows = append(rows, nil)

@@ -68,17 +68,18 @@ func Fit(s string, width int, pad bool) string {
 // Wrap breaks a text into lines of a width. Nothing is lost: the spaces at a break
 // stay. What follows is indented by hang.
 func Wrap(s string, width, hang int) []string {
+	s = term.Line(s)
 	if hang >= width/2 {
 		hang = 2
 	}
 	var lines []string
 	var line, word strings.Builder // word is what follows the last break of the line
-	n, inWord, start := 0, 0, 0
+	n, inWord := 0, 0
 	end := func() {
 		lines = append(lines, line.String())
 		line.Reset()
 		line.WriteString(strings.Repeat(" ", hang))
-		n, start = hang, hang
+		n = hang
 	}
 	take := func() {
 		line.WriteString(word.String())
@@ -86,7 +87,7 @@ func Wrap(s string, width, hang int) []string {
 		n, inWord = n+inWord, 0
 	}
 	Each(s, func(g string, w int) {
-		if n > start && n+inWord+w > width { // the word goes to the next line
+		if n > hang && n+inWord+w > width { // the word goes to the next line
 			end()
 		}
 		if n+inWord+w > width { // it is longer than a line
