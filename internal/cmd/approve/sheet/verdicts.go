@@ -60,9 +60,12 @@ func verdicts(a *wire.Approval) Part {
 	return p
 }
 
+// Rules is the name of the part with the rules that an answer for longer would add.
+const Rules = "an answer for the session or always adds"
+
 // rules are what an allow for longer than once would add, or why there is none.
 func (w *world) rules() Part {
-	p := Part{Name: "an answer for the session or always adds"}
+	p := Part{Name: Rules}
 	list, err := widen.Rules(w.Approval, policy.User)
 	if err != nil {
 		p.Lines = []Line{line(remark, "nothing: %v", err)}
