@@ -19,6 +19,7 @@ import (
 	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	hostapprove "github.com/kxtools/kx/internal/host/approve"
 	"github.com/kxtools/kx/internal/record/approval"
+	"github.com/kxtools/kx/internal/record/session"
 	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/pkg/approve"
 	"github.com/kxtools/kx/pkg/wire"
@@ -68,12 +69,12 @@ func (c *console) Close() error { close(c.closed); return nil }
 type person struct {
 	*testing.T
 	*screen
-	store *approval.Store
-	ws    string
-	opts  Options
-	other *approve.Client // of somebody else
-	done  chan error
-	end   context.CancelFunc
+	store       *approval.Store
+	ws, session string
+	opts        Options
+	other       *approve.Client // of somebody else
+	done        chan error
+	end         context.CancelFunc
 }
 
 func newPerson(t *testing.T) *person {
@@ -113,6 +114,9 @@ func newPerson(t *testing.T) *person {
 	if err := os.Mkdir(p.ws, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	if p.session, err = session.New(st, time.Now).EnsureWorkspace(p.ws); err != nil {
+		t.Fatal(err)
+	}
 	s, _, _, _ := term.Test()
 	s.Out, s.Err = term.To(p.screen), term.To(p.screen)
 	s.OpenTTY = func() (io.ReadWriteCloser, error) {
@@ -144,7 +148,7 @@ func newPerson(t *testing.T) *person {
 // park makes a request and returns its id.
 func (p *person) park(tool, input string, change func(*wire.Approval)) string {
 	p.Helper()
-	a := wire.Approval{Kind: approval.KindCall, Tool: tool, Input: json.RawMessage(input), Session: "a3fk", Caller: "agent", Workspace: p.ws, Cwd: p.ws, Mode: "default", Reason: "ask by built-in"}
+	a := wire.Approval{Kind: approval.KindCall, Tool: tool, Input: json.RawMessage(input), Session: p.session, Caller: "agent", Workspace: p.ws, Cwd: p.ws, Mode: "default", Reason: "ask by built-in"}
 	if change != nil {
 		change(&a)
 	}
@@ -218,7 +222,7 @@ func (p *person) is(id, state, scope, note string) *wire.Approval {
 	return a
 }
 
-const prompt = "(q)uit? "
+const prompt = "(q)uit?"
 
 func TestAnswers(t *testing.T) {
 	p := newPerson(t)
@@ -319,7 +323,7 @@ func TestEdit(t *testing.T) {
 	file := p.park("write_file", `{"path":"`+p.ws+`/a","content":"x"}`, nil)
 	p.types(prompt, "e")
 	p.types("in one line; an empty line goes back: ", `{"path":1}`)
-	p.sees("Not done: write_file: path")
+	p.sees("Not done: write_file: ")
 	p.types(prompt, "d")
 	p.sees("Request " + file + " is denied.")
 	close(p.typed)
