@@ -1,217 +1,185 @@
 package replay
 
 import (
+	"bytes"
 	"encoding/json"
-	"hash/maphash"
 	"net/url"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/pkg/policy"
 	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/policy/shell"
+	"github.com/kxtools/kx/pkg/wire"
 )
 
-// maxCounted bounds what a tally holds, in calls and in what they are about: some
-// 40 MB. Beyond that a number is the least that there are.
-const maxCounted = 1 << 20
+// MaxCalls is how far calls are counted: nobody is told more by a larger number.
+const MaxCalls = 10_000
 
-// Tally knows how many calls of the record a literal rule speaks for.
-type Tally struct {
-	Capped bool // the record has more calls than were counted
-
-	seed  maphash.Seed
-	calls map[uint64]int32 // by what a rule can say of a call
-	seen  map[uint64]bool  // calls that were counted
+// Calls is how many calls of the record a rule speaks for, up to MaxCalls.
+type Calls struct {
+	N     int
+	Known bool // the rule is one that pkg/policy/grant makes
 }
 
-// Count reads the whole record, on all processors. Lines that are damaged are left
-// out.
-func Count(log *audit.Log) (*Tally, error) {
-	t := &Tally{seed: maphash.MakeSeed(), calls: map[uint64]int32{}, seen: map[uint64]bool{}}
-	const batch = 256 // lines: enough to make handing them on cheap
-	lines, found := make(chan [][]byte, runtime.GOMAXPROCS(0)), make(chan []counted, runtime.GOMAXPROCS(0))
-	stop := make(chan struct{})
-	var failed error
-	go func() {
-		defer close(lines)
-		var list [][]byte
-		for raw, err := range log.Lines(audit.TypeDecision) {
-			if err != nil {
-				failed = err
-				return
-			}
-			if list = append(list, slices.Clone(raw)); len(list) < batch {
+// Count reads the record once and counts, for rules that were made of a request, the
+// calls but its own that each speaks for by itself. A call that was asked for and
+// then used is one. Lines that are damaged are left out.
+//
+// A line is taken apart only if it has the bytes that a rule speaks of: the record
+// is read as fast as it comes from the disk.
+func Count(log *audit.Log, rules []policy.Rule, request string) ([]Calls, error) {
+	calls, looks := make([]Calls, len(rules)), make([]*look, len(rules))
+	open := 0
+	for i := range rules {
+		if looks[i] = lookFor(&rules[i]); looks[i] != nil {
+			calls[i].Known = true
+			open++
+		}
+	}
+	for raw, err := range log.Lines(audit.TypeDecision) {
+		if err != nil {
+			return nil, err
+		}
+		if open == 0 {
+			break
+		}
+		var l *counted
+		for i, k := range looks {
+			if k == nil || calls[i].N == MaxCalls || !bytes.Contains(raw, k.bytes) {
 				continue
 			}
-			select {
-			case lines <- list:
-				list = nil
-			case <-stop:
-				return
-			}
-		}
-		lines <- list
-	}()
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for list := range lines {
-				out := make([]counted, 0, len(list))
-				for _, raw := range list {
-					out = append(out, t.read(raw))
+			if l == nil {
+				l = &counted{}
+				if json.Unmarshal(raw, l) != nil {
+					break
 				}
-				found <- out
 			}
-		})
-	}
-	go func() { wg.Wait(); close(found) }()
-	for list := range found {
-		for _, c := range list {
-			if t.add(c) && !t.Capped {
-				t.Capped = true
-				close(stop)
+			key := l.key()
+			if l.Approval == request && request != "" || k.seen[key] || !k.in(l) {
+				continue
+			}
+			k.seen[key] = true
+			if calls[i].N++; calls[i].N == MaxCalls {
+				open--
 			}
 		}
 	}
-	return t, failed
+	return calls, nil
 }
 
-// counted is a call by hashes: which one it is, and what it is about.
+// counted is what is needed of a line.
 type counted struct {
-	call uint64
-	keys []uint64
+	CallID    string          `json:"call_id"`
+	Approval  string          `json:"approval_id"`
+	Session   string          `json:"session"`
+	Workspace string          `json:"workspace"`
+	Tool      string          `json:"tool"`
+	Input     json.RawMessage `json:"input"`
+	Points    []wire.Point    `json:"points"`
+	Leaves    []wire.Leaf     `json:"leaves"`
 }
 
-// add counts a call, once however often it was decided. It reports whether there is
-// no room for more.
-func (t *Tally) add(c counted) (full bool) {
-	if len(t.seen) >= maxCounted || len(t.calls) >= maxCounted {
-		return true
+// key names the call, however often it was decided.
+func (l *counted) key() [2]string {
+	if l.Approval != "" {
+		return [2]string{"", l.Approval}
 	}
-	if len(c.keys) == 0 || t.seen[c.call] {
+	return [2]string{l.Session, l.CallID}
+}
+
+// look is what a rule speaks of.
+type look struct {
+	bytes    []byte // that a line about it has
+	tool     string
+	argv     []string // of bash
+	effect   string
+	resource string // the absolute path, or the scheme and host
+
+	seen map[[2]string]bool
+}
+
+// lookFor returns nil for a rule that is not literal.
+func lookFor(r *policy.Rule) *look {
+	k := &look{tool: r.Tool, effect: r.Effect, seen: map[[2]string]bool{}}
+	part := ""
+	switch {
+	case len(r.Input) > 0:
+		return nil
+	case r.Path != "":
+		k.resource = unescape(r.Path)
+		part = path.Base(k.resource)
+	case r.URL != "":
+		k.resource = strings.TrimSuffix(unescape(r.URL), "/**")
+		part = k.resource
+	}
+	if r.Command != "" {
+		words, err := shell.Words(r.Command)
+		if err != nil {
+			return nil
+		}
+		for _, w := range words {
+			if !w.Literal {
+				return nil
+			}
+			k.argv = append(k.argv, w.Text)
+		}
+		raw, err := wire.Marshal(k.argv)
+		if err != nil {
+			return nil
+		}
+		k.bytes = append([]byte(`"argv":`), raw...)
+		return k
+	}
+	if part == "" {
+		part = r.Tool
+	}
+	raw, err := wire.Marshal(part)
+	if err != nil {
+		return nil
+	}
+	k.bytes = bytes.Trim(raw, `"`)
+	return k
+}
+
+// in reports whether the rule would match a part of the call.
+func (k *look) in(l *counted) bool {
+	if l.Tool != k.tool {
 		return false
 	}
-	t.seen[c.call] = true
-	for _, k := range c.keys {
-		t.calls[k]++
+	if k.argv == nil {
+		return k.effect == "" || k.among(l.Points, l.Workspace)
+	}
+	for i, leaf := range l.Leaves {
+		if !slices.Equal(leaf.Argv, k.argv) || odd(leaf.Argv) && !literal(l.Input, i) {
+			continue
+		}
+		if k.effect == "" || k.among(leaf.Points, l.Workspace) {
+			return true
+		}
 	}
 	return false
 }
 
-// read returns the hashes of a line of the record.
-func (t *Tally) read(raw []byte) counted {
-	type point struct{ Effect, Resource string }
-	var l struct {
-		CallID    string `json:"call_id"`
-		Approval  string `json:"approval_id"`
-		Session   string
-		Workspace string
-		Tool      string
-		Input     json.RawMessage
-		Points    []point
-		Leaves    []struct {
-			Argv   []string
-			Points []point
-		}
-	}
-	if json.Unmarshal(raw, &l) != nil {
-		return counted{}
-	}
-	keys := []uint64{t.key(l.Tool)}
-	for _, p := range l.Points {
-		keys = append(keys, t.key(l.Tool, p.Effect, resource(p.Effect, p.Resource, l.Workspace)))
-	}
-	for i, leaf := range l.Leaves {
-		if odd(leaf.Argv) && !literal(l.Input, i) {
-			continue
-		}
-		k := t.key(leaf.Argv...)
-		keys = append(keys, t.key2(k, l.Tool))
-		for _, p := range leaf.Points[min(1, len(leaf.Points)):] { // the first is that it runs
-			keys = append(keys, t.key2(k, l.Tool, p.Effect, resource(p.Effect, p.Resource, l.Workspace)))
-		}
-	}
-	slices.Sort(keys)
-	c := counted{t.key(l.Session, l.CallID), slices.Compact(keys)}
-	if l.Approval != "" {
-		c.call = t.key(l.Approval) // whoever asks again, and uses the answer, makes the same call
-	}
-	return c
+func (k *look) among(points []wire.Point, workspace string) bool {
+	return slices.ContainsFunc(points, func(p wire.Point) bool {
+		return p.Effect == k.effect && (k.resource == "" || k.resource == resource(&p, workspace))
+	})
 }
 
-// Matches returns how many calls but that of the request a rule speaks for, by
-// itself: one that is made of the request. Of a rule that is not literal nothing is
-// known.
-func (t *Tally) Matches(r *policy.Rule, request string) (n int, ok bool) {
-	if n, ok = t.matches(r); n > 0 && t.seen[t.key(request)] {
-		n--
-	}
-	return n, ok
-}
-
-func (t *Tally) matches(r *policy.Rule) (n int, ok bool) {
-	about := []string{r.Tool}
+// resource is that of a point as a rule has it.
+func resource(p *wire.Point, workspace string) string {
 	switch {
-	case len(r.Input) > 0:
-		return 0, false
-	case r.Path != "":
-		about = append(about, r.Effect, unescape(r.Path))
-	case r.URL != "":
-		about = append(about, r.Effect, strings.TrimSuffix(unescape(r.URL), "/**"))
-	case r.Effect != "":
-		about = append(about, r.Effect, "")
-	}
-	if r.Command == "" {
-		return int(t.calls[t.key(about...)]), true
-	}
-	words, err := shell.Words(r.Command)
-	if err != nil {
-		return 0, false
-	}
-	var argv []string
-	for _, w := range words {
-		if !w.Literal {
-			return 0, false
-		}
-		argv = append(argv, w.Text)
-	}
-	return int(t.calls[t.key2(t.key(argv...), about...)]), true
-}
-
-// key is a hash of words, the same however they could be joined.
-func (t *Tally) key(words ...string) uint64 { return t.key2(uint64(len(words)), words...) }
-
-func (t *Tally) key2(k uint64, words ...string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(t.seed)
-	maphash.WriteComparable(&h, k)
-	for _, w := range words {
-		maphash.WriteComparable(&h, len(w))
-		h.WriteString(w)
-	}
-	return h.Sum64()
-}
-
-// resource is what a rule says of one: the absolute path, or the host.
-func resource(effect, r, workspace string) string {
-	switch effect {
-	case catalogue.Read, catalogue.Write:
-		if r != "" && !path.IsAbs(r) {
-			return path.Join(workspace, r)
-		}
-	case catalogue.Net:
-		if u, err := url.Parse(r); err == nil && u.Host != "" {
+	case p.Effect == catalogue.Net:
+		if u, err := url.Parse(p.Resource); err == nil && u.Host != "" {
 			return u.Scheme + "://" + u.Host
 		}
-	case catalogue.Exec:
-		return ""
+	case p.Resource != "" && !path.IsAbs(p.Resource):
+		return path.Join(workspace, p.Resource)
 	}
-	return r
+	return p.Resource
 }
 
 // unescape is the reverse of how grant writes a path or an address.

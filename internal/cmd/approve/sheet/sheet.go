@@ -9,7 +9,6 @@ package sheet
 
 import (
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/kxtools/kx/internal/base/out"
@@ -18,10 +17,8 @@ import (
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate/judge"
-	"github.com/kxtools/kx/internal/gate/replay"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/record/approval"
-	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -59,28 +56,15 @@ type Reader struct {
 	// Uncut sheets leave nothing out, however long it gets: for paper and pagers.
 	Uncut bool
 
-	app   *app.App
-	tally func() *replay.Tally // what the record has of calls; nil if it can't be read
+	app *app.App
 }
 
 // New returns a reader of the user's requests. It opens nothing before the first
 // sheet.
-func New(a *app.App) *Reader {
-	return &Reader{app: a, tally: sync.OnceValue(func() *replay.Tally {
-		st, err := site.Of(a).Peek()
-		if err != nil {
-			return nil
-		}
-		t, err := replay.Count(audit.New(st, a.Now))
-		if err != nil {
-			return nil
-		}
-		return t
-	})}
-}
+func New(a *app.App) *Reader { return &Reader{app: a} }
 
 // Read makes the sheet of a request. It may take a while: it reads the files that
-// the request is about and, once, the record. It may be used by several goroutines.
+// the request is about, and the record. It may be used by several goroutines.
 func (r *Reader) Read(a *wire.Approval) *Sheet {
 	w := r.world(a)
 	parts := []Part{{Lines: append(w.changed(), w.facts()...)}}

@@ -1,12 +1,16 @@
 package sheet
 
 import (
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/policy/view"
+	"github.com/kxtools/kx/internal/cmd/site"
+	"github.com/kxtools/kx/internal/gate/replay"
 	"github.com/kxtools/kx/internal/gate/widen"
+	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/internal/record/config"
 	"github.com/kxtools/kx/pkg/policy"
 	"github.com/kxtools/kx/pkg/wire"
@@ -67,12 +71,9 @@ func (w *world) rules() Part {
 		p.Lines = []Line{line(remark, "nothing: %v", err)}
 		return p
 	}
+	past := w.past(list)
 	for i := range list {
-		l := Line{Text: term.Line(written(&list[i])), Hang: 2}
-		if n, ok := w.past(&list[i]); ok {
-			l.Text += out.Sprintf("  (matches %s)", n)
-		}
-		p.Lines = append(p.Lines, l)
+		p.Lines = append(p.Lines, Line{Text: term.Line(written(&list[i])) + past[i], Hang: 2})
 	}
 	if old, err := w.policy(); err != nil {
 		p.Lines = append(p.Lines, line(warning, "not always: %v", err))
@@ -90,22 +91,28 @@ func (w *world) policy() ([]byte, error) {
 	return config.ReadPolicy(w.dirs.Config, w.dirs.UID)
 }
 
-// past says how many calls of the record a rule speaks for.
-func (w *world) past(r *policy.Rule) (string, bool) {
-	t := w.tally()
-	if t == nil {
-		return "", false
+// past says how many calls of the record each rule speaks for, as far as that is
+// known.
+func (w *world) past(rules []policy.Rule) []string {
+	words := make([]string, len(rules))
+	st, err := site.Of(w.app).Peek()
+	if err != nil {
+		return words
 	}
-	n, ok := t.Matches(r, w.ID)
-	if !ok {
-		return "", false
+	calls, err := replay.Count(audit.New(st, w.app.Now), rules, w.ID)
+	if err != nil {
+		return words
 	}
-	words := view.Count(n, "past call", "past calls")
-	switch {
-	case t.Capped:
-		words = "at least " + words
-	case n == 0:
-		words = "no past call"
+	for i, c := range calls {
+		switch {
+		case !c.Known:
+		case c.N == 0:
+			words[i] = "  (matches no past call)"
+		case c.N == replay.MaxCalls:
+			words[i] = fmt.Sprintf("  (matches %d past calls or more)", c.N)
+		default:
+			words[i] = "  (matches " + view.Count(c.N, "past call", "past calls") + ")"
+		}
 	}
-	return words, true
+	return words
 }
