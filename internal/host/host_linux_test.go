@@ -275,6 +275,32 @@ func TestIdleEnds(t *testing.T) {
 	}
 }
 
+// One that waits for its turn ends when it is told to.
+func TestWaitEnds(t *testing.T) {
+	h := resident(t, "")
+	h.connect()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	var said strings.Builder
+	go func() {
+		ended <- Live(ctx, Place{Lock: h.lock, Socket: h.Resident.Socket, Said: &said, Waits: true}, nil)
+	}()
+	select {
+	case err := <-ended:
+		t.Fatalf("it does not wait: %q, %v", &said, err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	cancel()
+	select {
+	case err := <-ended:
+		if err != nil || said.Len() > 0 {
+			t.Errorf("%q, %v", &said, err)
+		}
+	case <-time.After(soon):
+		t.Fatal("it does not end")
+	}
+}
+
 // A client with another runtime directory finds the one that lives.
 func TestOtherRuntimeDirectory(t *testing.T) {
 	h := resident(t, "")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
@@ -21,14 +22,26 @@ type Place struct {
 	Lock   string       // taken for its life
 	Socket string       // where it listens, unless another state directory's does there
 	Said   io.Writer    // where the client that started it hears how the start went
+	Waits  bool         // until another one has ended, instead of leaving
 	Begin  func() error // called once no other one lives, before it listens; may be nil
 }
 
+// turn is how often a resident that waits for another one to end looks.
+const turn = time.Second
+
 // Live is the life of a resident: it serves until ctx ends or nobody needs it,
-// and leaves nothing behind. If another one lives it says so and returns.
+// and leaves nothing behind. If another one lives it says so and returns, or waits
+// for its turn.
 func Live(ctx context.Context, at Place, srv *sock.Server) error {
 	syscall.Umask(0o077)
 	unlock, ok, err := fsx.TryLock(at.Lock)
+	for ; at.Waits && !ok && err == nil; unlock, ok, err = fsx.TryLock(at.Lock) {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(turn):
+		}
+	}
 	if err != nil {
 		return err
 	}

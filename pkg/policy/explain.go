@@ -148,7 +148,7 @@ func (e *explanation) bash(input []byte) {
 	fields := point.StringFields(in)
 	for i := range script.Leaves {
 		leaf := &script.Leaves[i]
-		w := wire.Leaf{Argv: leaf.Argv(), Via: leaf.Via}
+		w := wire.Leaf{Argv: leaf.Argv(), Via: leaf.Via, Runs: runs(leaf, &env)}
 		pts, vs := e.set.decideLeaf(leaf, &env, fields)
 		for j := range pts {
 			e.add(&pts[j], &vs[j])

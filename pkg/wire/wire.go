@@ -155,10 +155,12 @@ type Point struct {
 }
 
 // Leaf is one simple command of a bash call. Via says how it is reached
-// ("", "substitution", "wrapper timeout", ...).
+// ("", "substitution", "wrapper timeout", ...). Runs tells a person what code of the
+// workspace it runs; nothing is decided by it.
 type Leaf struct {
 	Argv   []string `json:"argv"`
 	Via    string   `json:"via,omitempty"`
+	Runs   string   `json:"runs,omitempty"`
 	Points []Point  `json:"points"`
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // guests counts the clients of a server, and ends it when there was none for a
-// while. Who comes after that is turned away, so no client is dropped half-way.
+// while, if it is to end then. Who comes after that is turned away, so no client is dropped half-way.
 type guests struct {
 	all  sync.WaitGroup
 	idle time.Duration
@@ -14,11 +14,14 @@ type guests struct {
 	mu    sync.Mutex
 	here  int
 	over  bool
-	timer *time.Timer
+	timer *time.Timer // nil where it stays
 }
 
 func newGuests(idle time.Duration, end func()) *guests {
 	g := &guests{idle: idle}
+	if idle == 0 {
+		return g
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.timer = time.AfterFunc(idle, func() {
@@ -41,7 +44,9 @@ func (g *guests) come() bool {
 	}
 	g.here++
 	g.all.Add(1)
-	g.timer.Stop()
+	if g.timer != nil {
+		g.timer.Stop()
+	}
 	return true
 }
 
@@ -50,7 +55,7 @@ func (g *guests) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.here--
-	if g.here == 0 {
+	if g.here == 0 && g.timer != nil {
 		g.timer.Reset(g.idle)
 	}
 	g.all.Done()

@@ -107,7 +107,7 @@ type Server struct {
 	Version string
 	Keys    map[string]func() ([]byte, error) // by the name a client gives
 	Handle  Handler
-	Idle    time.Duration // ends when there was no client for so long
+	Idle    time.Duration // ends when there was no client for so long; 0 for never
 
 	patience time.Duration // 0 for the constant; tests have less
 }

@@ -45,9 +45,6 @@ func serve(t testing.TB, s *Server) (path string, ended chan error) {
 		"approver": func() ([]byte, error) { return keys["approver"], nil },
 		"lost":     func() ([]byte, error) { return nil, errors.New("no such file") },
 	}
-	if s.Idle == 0 {
-		s.Idle = time.Hour
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended = make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, ln) }()
@@ -411,6 +408,24 @@ func TestIdle(t *testing.T) {
 		}
 	case <-time.After(soon):
 		t.Fatal("the server does not end")
+	}
+}
+
+// Without a time it stays, however often the last client goes.
+func TestStays(t *testing.T) {
+	path, ended := serve(t, &Server{Handle: echo})
+	for range 5 {
+		p := friend(t, path, "host")
+		p.say(`{"id":1,"verb":"hi"}`)
+		if got := p.line(); !strings.HasPrefix(got, `{"id":1,"result"`) {
+			t.Fatalf("it says %s", got)
+		}
+		p.Close()
+	}
+	select {
+	case <-ended:
+		t.Error("the server ended")
+	default:
 	}
 }
 

@@ -24,6 +24,8 @@ A call that rules don't settle waits as a request: a file that survives any rest
 Without a command, on a terminal, it shows what waits, live: each request in full, what was decided of its parts, and which rules an answer for longer would add. Keys answer: a once, s for the session, A always, d no, n no with a note, e edit first; ? tells them all. A key that answers counts only when nothing has changed under it for 0.3 s. With --plain, and on a terminal that can't move its cursor (TERM=dumb), it asks line by line.
 
 Allow and deny are for people: they ask on the terminal, or take the approver key with --key for scripts. The first answer wins and is final.
+
+The ways to be told and to answer: kx man approvals.
 `,
 		Examples: []app.Example{
 			{Line: "kx approve", Does: "what waits, live"},
@@ -36,7 +38,7 @@ Allow and deny are for people: they ask on the terminal, or take the approver ke
 			{Status: 2, Means: "usage, or there is no terminal"}, {Status: 3, Means: "whoever asks is no person"},
 			{Status: 5, Means: "the approval host can't be started"}, {Status: 8}, {Status: 130}, {Status: 143},
 		},
-		Commands: []*app.Command{NewAllow(a, nil), NewAnswer(a, nil), NewDeny(a, nil), NewAllowAll(a, nil), NewDenyAll(a, nil), NewList(a, nil), NewShow(a, nil), NewWait(a, nil), NewWatch(a, nil)},
+		Commands: []*app.Command{NewAllow(a, nil), NewAnswer(a, nil), NewDeny(a, nil), NewAllowAll(a, nil), NewDenyAll(a, nil), NewList(a, nil), NewShow(a, nil), NewStats(a, nil), NewWait(a, nil), NewWatch(a, nil)},
 	}, nil)
 }
 

@@ -10,9 +10,13 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/approve/feed"
+	"github.com/kxtools/kx/internal/cmd/approve/plain"
+	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/internal/cmd/handover"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/record/approval"
+	"github.com/kxtools/kx/pkg/approve"
 )
 
 // ScreenOptions of kx approve.
@@ -22,6 +26,7 @@ type ScreenOptions struct {
 	Person   func(line, way string) error
 	Terminal func() error // whether there is one to answer on
 	Become   func(ScreenSpec) error
+	Lines    func(ctx context.Context, id string) error // the plain mode
 
 	ID    string // "" for all
 	Plain bool
@@ -43,6 +48,7 @@ func screened(a *app.App, noun *app.Command, run func(context.Context, *ScreenOp
 			return handover.Become(a, "screen", spec)
 		},
 	}
+	o.Lines = func(ctx context.Context, id string) error { return byLine(ctx, o, id) }
 	if run == nil {
 		run = screen
 	}
@@ -101,7 +107,28 @@ func screen(ctx context.Context, o *ScreenOptions) error {
 	if err := o.Terminal(); err != nil {
 		return err
 	}
+	if name := o.App.Getenv("TERM"); o.Plain || name == "" || name == "dumb" {
+		return o.Lines(ctx, o.ID)
+	}
 	return o.Become(ScreenSpec{ID: o.ID})
+}
+
+// byLine asks line by line.
+func byLine(ctx context.Context, o *ScreenOptions, id string) error {
+	s := site.Of(o.App)
+	st, err := s.State()
+	if err != nil {
+		return err
+	}
+	mine, err := s.Approving()
+	if err != nil {
+		return err
+	}
+	f := &feed.Feed{Store: approval.New(st, o.App.Now), Connect: s.Approve, Session: o.App.Globals.Session}
+	return plain.Run(ctx, plain.Options{
+		App: o.App, Feed: f.Follow, Reader: sheet.New(o.App), Bell: mine.Bell, ID: id,
+		Client: func(ctx context.Context) (*approve.Client, error) { return s.Approve(ctx, "approver") },
+	})
 }
 
 // hasTerminal refuses to ask where nobody looks.

@@ -13,16 +13,18 @@ import (
 )
 
 // approve is the approval host. It is started by a client, which reads on its
-// standard output how the start went.
+// standard output how the start went, or with --stay by a service manager.
 func approve(ctx context.Context, args []string, s *term.IO, _ func(string) string, version string) int {
 	fs := flag.NewFlagSet("kxd approve", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	state := fs.String("state-dir", "", "")
-	config := fs.String("config-dir", "", "")
-	socket := fs.String("socket", "", "")
+	o := hostapprove.Options{Version: version, Idle: hostapprove.Idle}
+	fs.StringVar(&o.State, "state-dir", "", "")
+	fs.StringVar(&o.Config, "config-dir", "", "")
+	fs.StringVar(&o.Socket, "socket", "", "")
+	fs.BoolFunc("stay", "", func(string) error { o.Idle = 0; return nil })
 	err := fs.Parse(args)
 	if err == nil {
-		err = hostapprove.Run(ctx, *state, *config, *socket, version, s.Out)
+		err = hostapprove.Run(ctx, o, s.Out)
 	}
 	if err != nil {
 		fmt.Fprint(s.Out, out.Sprintf("%s\n", err))

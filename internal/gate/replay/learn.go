@@ -27,6 +27,7 @@ type Learned struct {
 type Lessons struct {
 	Rules    []Learned // the most used first
 	Answered int       // calls that people allowed
+	Spared   int       // of these, that the rules would have allowed
 	Already  int       // of these, that today's rules decide without anybody
 	OnlyOnce int       // that no literal rule can allow, or no rule may
 	Skipped
@@ -51,6 +52,7 @@ func Learn(ctx context.Context, o Options, least int) (*Lessons, error) {
 		line  *line
 		calls int
 		last  time.Time
+		needs []string // keys of the rules that would have allowed it
 	}
 	yes, no := map[action]*group{}, map[action]*line{}
 	var order []*group
@@ -92,6 +94,7 @@ func Learn(ctx context.Context, o Options, least int) (*Lessons, error) {
 		}
 		for _, r := range list {
 			k := key(&r)
+			g.needs = append(g.needs, k)
 			i, ok := at[k]
 			if !ok {
 				i = len(out.Rules)
@@ -108,6 +111,16 @@ func Learn(ctx context.Context, o Options, least int) (*Lessons, error) {
 	for _, l := range no {
 		if err := b.unlearn(l, out); err != nil {
 			return nil, err
+		}
+	}
+	clear(at)
+	for i := range out.Rules {
+		at[key(&out.Rules[i].Rule)] = i
+	}
+	for _, g := range order {
+		there := func(k string) bool { _, ok := at[k]; return ok }
+		if len(g.needs) > 0 && !slices.ContainsFunc(g.needs, func(k string) bool { return !there(k) }) {
+			out.Spared += g.calls
 		}
 	}
 	slices.SortStableFunc(out.Rules, func(x, y Learned) int {

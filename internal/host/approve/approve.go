@@ -30,8 +30,8 @@ const (
 	// poll is how often files are looked at: requests are parked and expire
 	// without a word to this process.
 	poll = 200 * time.Millisecond
-	// idle is how long the host stays without a client.
-	idle = 60 * time.Second
+	// Idle is how long a host that a client has started stays without one.
+	Idle = 60 * time.Second
 	// maxShown is the largest input that is sent; half a line leaves room for
 	// what stands around it.
 	maxShown = sock.MaxLine / 2

@@ -33,3 +33,26 @@ func TestProjectSetsNoNotify(t *testing.T) {
 		}
 	}
 }
+
+// The bell rings unless the user says otherwise, whoever asks.
+func TestBell(t *testing.T) {
+	for content, want := range map[string]bool{
+		"":                             true,
+		"[approve]\noperator = true\n": true,
+		"[approve]\nbell = true\n":     true,
+		"[approve]\nbell = false\n":    false,
+		"mode = \"plan\"\napprove.bell = false\n": false,
+	} {
+		d := setup(t, content)
+		c, err := Load(d, "/w", nil)
+		if err != nil || c.Approve.Bell != want {
+			t.Errorf("%q: %v, %v", content, c.Approve, err)
+		}
+		if a, err := LoadApprove(d.Config, d.UID); err != nil || a.Bell != want {
+			t.Errorf("%q alone: %v, %v", content, a, err)
+		}
+	}
+	if _, err := Load(setup(t, "[approve]\nbell = \"loud\"\n"), "/w", nil); err == nil || !strings.Contains(err.Error(), "config.toml:2: approve.bell: expected true or false") {
+		t.Error(err)
+	}
+}

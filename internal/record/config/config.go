@@ -83,6 +83,7 @@ type Approve struct {
 	Notify   string // a command of a shell that is run for every new request
 	Operator bool   // agents may ask the operator questions
 	Remote   bool   // connections that ssh -L forwards may answer, too
+	Bell     bool   // the terminal rings for a new request
 }
 
 // Experimental switches on what is not finished.
@@ -136,7 +137,7 @@ func Load(d paths.Dirs, workspace string, trusted map[string][]byte) (*Config, e
 // LoadApprove reads how requests are answered from the user's file alone. Keys of
 // other tables are left to those that use them.
 func LoadApprove(dir string, uid int) (Approve, error) {
-	c := &Config{}
+	c := &Config{Approve: approveDefaults}
 	user, err := readOwn(filepath.Join(dir, UserConfig), maxConfig, uid)
 	if user == nil {
 		return c.Approve, err
@@ -163,6 +164,9 @@ func LoadApprove(dir string, uid int) (Approve, error) {
 	return c.Approve, nil
 }
 
+// approveDefaults are how requests are answered where nobody says otherwise.
+var approveDefaults = Approve{Bell: true}
+
 func builtIn() *Config {
 	c := &Config{
 		Mode:    "default",
@@ -179,6 +183,7 @@ func builtIn() *Config {
 			MaxSandbox:                       "network_enabled",
 		},
 		Sandbox: Sandbox{Writable: []string{}, Sockets: []string{}, Env: []string{}},
+		Approve: approveDefaults,
 	}
 	for _, s := range settings {
 		c.note(s, builtInSource)

@@ -50,6 +50,7 @@ func TestDefaults(t *testing.T) {
 		Mode: "default", MaxMode: "bypassPermissions",
 		Limits:  Limits{16777216, 16777216, 25165824, 180000, 16, 256, 67108864, 100663296, "network_enabled"},
 		Sandbox: Sandbox{Writable: []string{}, Sockets: []string{}, Env: []string{}},
+		Approve: Approve{Bell: true},
 	}
 	for _, v := range c.Values {
 		if v.Source != "built-in" {

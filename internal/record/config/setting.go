@@ -43,6 +43,7 @@ var settings = []setting{
 	{tableOfApprove + ".notify", textKind, func(c *Config) any { return &c.Approve.Notify }},
 	{tableOfApprove + ".operator", boolKind, func(c *Config) any { return &c.Approve.Operator }},
 	{tableOfApprove + ".remote", boolKind, func(c *Config) any { return &c.Approve.Remote }},
+	{tableOfApprove + ".bell", boolKind, func(c *Config) any { return &c.Approve.Bell }},
 	{"experimental.browser", boolKind, func(c *Config) any { return &c.Experimental.Browser }},
 	{"experimental.remote_mcp", boolKind, func(c *Config) any { return &c.Experimental.RemoteMCP }},
 	{"experimental.unsandboxed_bash", boolKind, func(c *Config) any { return &c.Experimental.UnsandboxedBash }},

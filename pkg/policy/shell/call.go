@@ -82,6 +82,7 @@ func (w *walker) simple(words []Word, files []File, unknown string, s scope) []s
 	e := program.Describe(name, words[1:])
 	leaf.Files = append(leaf.Files, e.Files...)
 	leaf.Operands, leaf.URLs, leaf.Plain, leaf.Opaque, leaf.Unlisted = e.Operands, e.URLs, e.Plain, e.Opaque, e.Unlisted
+	leaf.Scripts, leaf.Project = e.Scripts, e.Project
 	if e.Unknown != "" {
 		leaf.Unknown = e.Unknown
 	}

@@ -62,6 +62,9 @@ type Leaf struct {
 	Opaque   string   // why its words don't tell what it runs, "" if they do
 	Unknown  string   // why it is not understood, "" if it is
 
+	Scripts []Word // files of code that it gives to an interpreter
+	Project string // what code of the folder it works in it runs, "" for none; only for people
+
 	Unlisted bool // nothing is known of its program, which may run what its arguments say
 	Nested   bool // it stands in code that is given to a shell as text
 

@@ -48,6 +48,9 @@ func verdicts(a *wire.Approval) Part {
 				l.Text += "  " + term.Line(more)
 			}
 		}
+		if r.Runs != "" {
+			l.Text += out.Sprintf(" · runs %s", r.Runs)
+		}
 		if r.Verdict != wire.Allow {
 			l.Style = view.VerdictStyle[r.Verdict]
 		}

@@ -43,7 +43,7 @@ type LearnedDoc struct {
 func NewLearn(a *app.App, run func(context.Context, *LearnOptions) error) *app.Command {
 	o := &LearnOptions{
 		App: a, Open: func() (*view.Deps, error) { return view.Open(a) }, Human: site.Of(a).Human,
-		Record: func(file string) (replay.Options, error) { return openReplay(a, file) },
+		Record: func(file string) (replay.Options, error) { return OpenReplay(a, file) },
 	}
 	if run == nil {
 		run = learn

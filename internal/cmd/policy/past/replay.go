@@ -65,7 +65,7 @@ type ReplayDoc struct {
 
 // NewReplay returns the command; a nil run is the real one.
 func NewReplay(a *app.App, run func(context.Context, *ReplayOptions) error) *app.Command {
-	o := &ReplayOptions{App: a, Open: func(file string) (replay.Options, error) { return openReplay(a, file) }}
+	o := &ReplayOptions{App: a, Open: func(file string) (replay.Options, error) { return OpenReplay(a, file) }}
 	if run == nil {
 		run = replayCalls
 	}
@@ -93,8 +93,8 @@ Nothing runs and nothing is written. Inputs that are missing or damaged are coun
 	}
 }
 
-// openReplay opens the record, and judges of a policy file; "" is the user's own.
-func openReplay(a *app.App, file string) (replay.Options, error) {
+// OpenReplay opens the record, and judges of a policy file; "" is the user's own.
+func OpenReplay(a *app.App, file string) (replay.Options, error) {
 	s := site.Of(a)
 	base, err := s.Judging()
 	if err != nil {

@@ -24,6 +24,7 @@ type Row struct {
 	Verdict wire.Verdict
 	Why     string
 	Source  string
+	Runs    string // what code of the workspace it runs
 }
 
 // Explain prints a decision for a person: the verdict, then what each part of
@@ -88,6 +89,9 @@ func Rows(leaves []wire.Leaf, points []wire.Point) []Row {
 			if word := does[p.Effect]; word != "" {
 				r.Why = strings.TrimSuffix(word+p.Resource+": "+r.Why, ": ")
 			}
+			if part != "" {
+				r.Runs = l.Runs
+			}
 			list, part = append(list, r), ""
 		}
 	}
@@ -139,10 +143,14 @@ func print(t *out.Text, rows []Row) {
 	for _, r := range rows {
 		t.Printf("  %-*s  %s  ", part, r.Part, t.Paint(VerdictStyle[r.Verdict], fmt.Sprintf("%-5s", r.Verdict)))
 		if r.Source == "" {
-			t.Printf("%s\n", r.Why)
+			t.Printf("%s", r.Why)
 		} else {
-			t.Printf("%-*s  %s\n", why, r.Why, r.Source)
+			t.Printf("%-*s  %s", why, r.Why, r.Source)
 		}
+		if r.Runs != "" {
+			t.Printf(" · runs %s", r.Runs)
+		}
+		t.Printf("\n")
 	}
 }
 

@@ -51,7 +51,15 @@ type Effects struct {
 	Neutral  bool   // it changes and tells nothing
 	Unlisted bool   // nothing is known of the program
 	Through  bool   // it is transparent: what it runs counts
+	Scripts  []Word // files of code that it runs
+	Project  string // what code of the folder it works in it runs; people are told
 }
+
+// What a program runs of the folder that it works in.
+const (
+	ProjectCode = "code from the workspace"
+	GitHooks    = "git hooks, if there are any"
+)
 
 // Why words don't tell what is run.
 const (

@@ -94,6 +94,7 @@ func shell(e *effect.Effects, name string, args []effect.Word) {
 		e.Operands = append(e.Operands, rest[0])
 	default:
 		e.Read(rest[0])
+		e.Scripts = append(e.Scripts, rest[0])
 	}
 	for j, w := range rest {
 		if j > 0 || code {

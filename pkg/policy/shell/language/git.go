@@ -84,6 +84,7 @@ const (
 		"check-ignore check-attr check-mailmap check-ref-format stripspace whatchanged maintenance sparse-checkout submodule bisect ls-remote clone " +
 		"merge-tree merge-file rerere replace verify-commit verify-tag verify-pack interpret-trailers show-branch mailinfo mailsplit patch-id request-pull " +
 		"lfs column unpack-objects index-pack pack-objects multi-pack-index commit-graph fast-export fast-import show-index get-tar-commit-id cat-blob"
+	gitHooked = "commit merge pull push rebase cherry-pick revert am checkout switch"
 	gitTexts  = "--grep --author --committer --format --pretty --since --until --after --before --message --date --trailer"
 	gitValues = "-o -n -m -F -C -c -S -G -L -U -l --format --pretty --since --until --author --grep --max-count -t -b -B -s -X --strategy --message --file"
 )
@@ -94,6 +95,9 @@ func gitCommand(e *effect.Effects, sub effect.Word, args []effect.Word) {
 		e.Unknown = "which command of git it is can't be told"
 	case !effect.In(gitQuiet, sub.Text):
 		e.Opaque = "it may be an alias or another program"
+	}
+	if effect.In(gitHooked, sub.Text) {
+		e.Project = effect.GitHooks
 	}
 	code := "--exec-path --config-env --upload-pack --receive-pack --ext-diff --open-files-in-pager --extcmd --template --exec --gpg-sign-program"
 	var operands []effect.Word

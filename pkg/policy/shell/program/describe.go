@@ -19,12 +19,16 @@ func Describe(name string, args []effect.Word) effect.Effects {
 		e.Neutral = true
 		return e
 	}
+	runs := r != nil && r.runsProject(args)
 	// A subcommand may have a row of its own.
 	for i, a := range args {
 		if !a.Literal || i == 3 {
 			break
 		}
 		if sub := lookup(name + " " + a.Text); sub != nil && !strings.HasPrefix(a.Text, "-") {
+			if rest, first := among([]string{a.Text}, args); first {
+				runs = sub.runsProject(rest)
+			}
 			r, args = sub, append(append([]effect.Word{}, args[:i]...), args[i+1:]...)
 			break
 		}
@@ -33,6 +37,9 @@ func Describe(name string, args []effect.Word) effect.Effects {
 		e.Unlisted = true
 		unknown(&e, args)
 		return e
+	}
+	if runs {
+		e.Project = effect.ProjectCode
 	}
 	p := parser{e: &e, row: r, name: name}
 	p.run(args)

@@ -11,7 +11,7 @@ import (
 )
 
 // show writes effects as words: <read >written <>both, with * for a folder as a
-// whole; @address ?operand $run !why.
+// whole; @address ?operand $run !why, and !project for code of the folder.
 func show(e effect.Effects) string {
 	var out []string
 	for _, f := range e.Files {
@@ -42,7 +42,7 @@ func show(e effect.Effects) string {
 		}
 		out = append(out, text)
 	}
-	for text, on := range map[string]bool{"!neutral": e.Neutral, "!through": e.Through, "!opaque": e.Opaque != "", "!unknown": e.Unknown != ""} {
+	for text, on := range map[string]bool{"!neutral": e.Neutral, "!through": e.Through, "!opaque": e.Opaque != "", "!unknown": e.Unknown != "", "!project": e.Project != ""} {
 		if on {
 			out = append(out, text)
 		}
@@ -144,7 +144,10 @@ func TestTable(t *testing.T) {
 			}
 		}
 		for _, m := range r.marks {
-			if !effect.In("closed first long through assigns dash plus more num bare here neutral none code stdin far file names lost packs", m) {
+			if strings.HasPrefix(m, project+":") || strings.HasPrefix(m, project+"~") {
+				m = project
+			}
+			if !effect.In("project closed first long through assigns dash plus more num bare here neutral none code stdin far file names lost packs", m) {
 				t.Errorf("%s: no mark %s", names, m)
 			}
 		}

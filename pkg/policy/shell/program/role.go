@@ -210,6 +210,7 @@ func (p *parser) script(w effect.Word) {
 		p.e.Opaque = effect.StdinCode
 	default:
 		p.e.Files = append(p.e.Files, effect.File{Path: w})
+		p.e.Scripts = append(p.e.Scripts, w)
 	}
 }
 

@@ -52,6 +52,10 @@ func Run(ctx context.Context, a *app.App, id string) error {
 	defer tty.Close()
 	ctx, hangup := hangsUp(ctx)
 	defer hangup()
+	mine, err := s.Approving()
+	if err != nil {
+		return err
+	}
 	store := approval.New(st, a.Now)
 	m := live.New(live.Options{
 		Reader: sheet.New(a), Store: store, Desk: &desk{connect: s.Approve}, Drafts: draft.New(st, a.Now),
@@ -59,7 +63,7 @@ func Run(ctx context.Context, a *app.App, id string) error {
 		Only:   func(r *wire.Approval) error { _, err := widen.Rules(r, policy.User); return err },
 		Now:    a.Now,
 		After:  func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
-		ID:     id, Session: a.Globals.Session, Color: a.IO.OutColor, Bell: true,
+		ID:     id, Session: a.Globals.Session, Color: a.IO.OutColor, Bell: mine.Bell,
 	})
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(tty), tea.WithOutput(tty), tea.WithoutSignalHandler())
 	feeding, stop := context.WithCancel(ctx)
