@@ -102,9 +102,8 @@ func (m *Model) key(k tea.KeyPressMsg) (own bool, cmd tea.Cmd) {
 				m.say(out.Yellow, why)
 				return false, m.stir()
 			}
-		} else {
-			m.status = nil
 		}
+		m.status = nil
 		return k.own, k.do(m)
 	}
 	return false, m.stir() // a key that does nothing was not meant for this
