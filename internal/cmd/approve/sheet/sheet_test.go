@@ -2,10 +2,12 @@ package sheet
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -152,6 +154,16 @@ var requests = []struct {
 	{name: "new-is-there", tool: "write_file", input: `{"path":"a","content":"mine\n"}`, change: func(h *house, _ *wire.Approval) { h.write("a", "theirs\n") }},
 	{name: "link", tool: "write_file", input: `{"path":"a","content":"x\n"}`, change: func(h *house, _ *wire.Approval) {
 		if err := os.Symlink("/etc/passwd", filepath.Join(h.ws, "a")); err != nil {
+			h.Fatal(err)
+		}
+	}},
+	{name: "patch-link", tool: "apply_patch", files: map[string]string{"a": "x\n", "secret": "key\n"}, input: `{"patch":"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch\n"}`, change: func(h *house, _ *wire.Approval) {
+		if err := errors.Join(os.Remove(filepath.Join(h.ws, "a")), os.Symlink("secret", filepath.Join(h.ws, "a"))); err != nil {
+			h.Fatal(err)
+		}
+	}},
+	{name: "fifo", tool: "write_file", input: `{"path":"a","content":"x\n"}`, change: func(h *house, _ *wire.Approval) {
+		if err := syscall.Mkfifo(filepath.Join(h.ws, "a"), 0o600); err != nil {
 			h.Fatal(err)
 		}
 	}},
