@@ -73,7 +73,10 @@ func (m *Model) title() cell.Row {
 			what += fmt.Sprintf(", %d answered", len(m.past.All))
 		}
 	}
-	r := cell.Row{{Text: "kx approve", Style: out.Bold}, {Text: " · " + what}}
+	r := cell.Row{{Text: "kx approve", Style: out.Bold}}
+	if m.known || m.history {
+		r = append(r, cell.Piece{Text: " · " + what})
+	}
 	if m.o.Session != "" {
 		r = append(r, cell.Piece{Text: " in session " + m.o.Session})
 	}
