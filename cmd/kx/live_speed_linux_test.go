@@ -84,7 +84,7 @@ func (c *house) keys(n int) (times []time.Duration, idle float64) {
 		}
 	}()
 	all := ""
-	for !strings.Contains(all, fmt.Sprintf("%d waiting", n)) || !strings.Contains(all, "decided") {
+	for !strings.Contains(all, fmt.Sprintf("%d waiting", n)) || !strings.Contains(all, "expires") {
 		text, ok := <-shown
 		if !ok {
 			c.Fatalf("the screen ended:\n%s", all)
