@@ -60,7 +60,10 @@ func Policy(old []byte, a *wire.Approval, rules []policy.Rule) ([]byte, error) {
 		return nil, fail.Config("%v", err).WithHint("kx config validate").Because(err)
 	}
 	d := set.Explain(policy.Call{Tool: a.Tool, Input: a.Input, Loaded: true}, mode.Default, env(a))
-	if d.Decision == wire.Deny {
+	switch {
+	case d.Decision == wire.Deny && d.Reason == policy.ReasonOutside:
+		return nil, fail.Denied("deny_stands", "no rule lets %s write outside of the workspace", a.Tool).WithHint("kx policy rules")
+	case d.Decision == wire.Deny:
 		return nil, fail.Denied("deny_stands", "a rule for %s would not stand against the deny at %s", a.Tool, d.Rule.Source).WithHint("kx policy rules")
 	}
 	return text, nil

@@ -29,6 +29,9 @@ func (w *world) files() []Part {
 		}
 	}
 	changes, err := file.Preview(context.Background(), env, w.Tool, w.Input)
+	if err != nil && foreign(w.Approval) && fail.As(err).Code == "invalid_input" {
+		return w.input("input", nil) // a tool of another agent, with fields of its own
+	}
 	if err != nil {
 		return w.asked(line(warning, "as the files are now, it would fail: %s", fail.As(err).Msg))
 	}

@@ -150,6 +150,13 @@ var requests = []struct {
 	{name: "edit", tool: "edit_file", input: `{"path":"clock.go","old_string":"\treturn 1","new_string":"\treturn 2"}`, files: map[string]string{"clock.go": "package clock\n\nfunc One() int {\n\treturn 1\n}\n"}},
 	{name: "edit-no-match", tool: "edit_file", input: `{"path":"a","old_string":"no\nwhere","new_string":"x","replace_all":true}`, files: map[string]string{"a": "here\n"}},
 	{name: "edit-changed", tool: "edit_file", input: `{"path":"a","old_string":"one","new_string":"two"}`, files: map[string]string{"a": "one\n"}, change: func(h *house, _ *wire.Approval) { h.write("a", "one\nmore\n") }},
+	{name: "edits-of-another", tool: "edit_file", input: `{"path":"a","edits":[{"old_string":"one","new_string":"two"}]}`, files: map[string]string{"a": "one\n"}, change: func(_ *house, a *wire.Approval) { a.Caller = "claude" }},
+	{name: "edited-and-allowed", tool: "edit_file", input: `{"path":"a","old_string":"one","new_string":"two"}`, files: map[string]string{"a": "one\n"}, change: func(h *house, a *wire.Approval) {
+		answered(a, wire.ApprovalAllowed)
+		h.write("b", "one\n")
+		h.write("a", "other\n")
+		a.Input, a.InputEdited = json.RawMessage(`{"path":"`+h.ws+`/b","old_string":"one","new_string":"2"}`), true
+	}},
 	{name: "edit-gone", tool: "edit_file", input: `{"path":"a","old_string":"one","new_string":"two"}`, files: map[string]string{"a": "one\n"}, change: func(h *house, _ *wire.Approval) { os.Remove(filepath.Join(h.ws, "a")) }},
 	{name: "new-is-there", tool: "write_file", input: `{"path":"a","content":"mine\n"}`, change: func(h *house, _ *wire.Approval) { h.write("a", "theirs\n") }},
 	{name: "link", tool: "write_file", input: `{"path":"a","content":"x\n"}`, change: func(h *house, _ *wire.Approval) {
