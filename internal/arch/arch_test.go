@@ -60,6 +60,8 @@ var forbidden = []struct{ from, to, why string }{
 // onlyIn are imports that belong to one place; without a place, to none.
 var onlyIn = []struct{ prefix, place, why string }{
 	{"github.com/olekukonko/tablewriter", "internal/base/out", "one printer draws tables"},
+	{"charm.land", "internal/cmd/approve/live", "one screen, and it is heavy at start"},
+	{"github.com/charmbracelet", "internal/cmd/approve/live", "one screen, and it is heavy at start"},
 	{"github.com/rs/zerolog/log", "", "the global logger is nobody's"},
 }
 
@@ -69,6 +71,7 @@ var heavy = []string{
 	"github.com/anthropics/", "github.com/openai/", "github.com/sourcegraph/",
 	"github.com/JohannesKaufmann/", "codeberg.org/readeck/",
 	"github.com/cpuguy83/go-md2man", "github.com/russross/blackfriday",
+	"charm.land/", "github.com/charmbracelet/",
 	"net/http", "html/template", "crypto/tls",
 }
 

@@ -64,6 +64,7 @@ type reader struct {
 	path  []*Node
 	flags []given
 	args  []string
+	first int // index in words of the first of args
 	help  bool
 	ended bool   // "--" stood on the line
 	wants string // the flag at the end that still needs its value
@@ -138,7 +139,13 @@ func (r *reader) word(i int) error {
 		}
 		return r.unknownWord(i)
 	}
+	if len(r.args) == 0 {
+		r.first = i
+	}
 	r.args = append(r.args, r.words[i])
+	if len(r.args) == 2 && r.mistyped() {
+		return r.unknownWord(r.first)
+	}
 	return nil
 }
 

@@ -16,15 +16,9 @@ const maxEdits = 3
 
 // unknownWord is the error for a word that is no command.
 func (r *reader) unknownWord(i int) error {
-	n, word := r.node(), r.words[i]
-	var names []string
-	for _, c := range n.Nodes {
-		if !strings.HasPrefix(c.Name, "_") {
-			names = append(names, c.Name)
-		}
-	}
+	word := r.words[i]
 	shown := strings.TrimPrefix(Words(r.path)+" "+word, r.path[0].Name+" ")
-	better := Nearest(word, names)
+	better := r.near(word)
 	if better == "" {
 		better = r.path[0].only(word, "")
 		if better == "" || len(r.path) > 1 {
@@ -107,8 +101,29 @@ func (r *reader) needsValue(name string) {
 	r.complain(fail.Usage("%s needs a value", dashed(name)).WithHint("%s --help", Words(r.path)))
 }
 
+// mistyped reports whether the first argument of a node with children was to be one
+// of them: what follows, another argument or a flag of a child, says so.
+func (r *reader) mistyped() bool {
+	n := r.node()
+	return len(n.Nodes) > 0 && len(r.args) > 0 && !r.ended && r.near(r.args[0]) != ""
+}
+
+// near is the child of the last node that a word is close to.
+func (r *reader) near(word string) string {
+	var names []string
+	for _, c := range r.node().Nodes {
+		if !strings.HasPrefix(c.Name, "_") {
+			names = append(names, c.Name)
+		}
+	}
+	return Nearest(word, names)
+}
+
 // misplaced is the error for a flag of another command.
 func (r *reader) misplaced(g given) error {
+	if r.mistyped() {
+		return r.unknownWord(r.first)
+	}
 	r.err = nil
 	r.unknownFlag(g.at, g.name)
 	return r.err

@@ -41,6 +41,69 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
+func TestAsk(t *testing.T) {
+	for typed, want := range map[string]struct {
+		line string
+		err  error
+	}{
+		"a line\nanother\n": {"a line", nil}, "\r\n": {"", nil}, " x \n": {" x ", nil}, "": {"", io.EOF}, "cut off": {"", io.EOF},
+	} {
+		c := &console{Reader: strings.NewReader(typed)}
+		s, _, out, _ := Test()
+		s.OpenTTY = func() (io.ReadWriteCloser, error) { return c, nil }
+		if got, err := s.Ask(t.Context(), "What \x1b[2J?"); got != want.line || err != want.err || !c.closed {
+			t.Errorf("%q: %q, %v, closed %v", typed, got, err, c.closed)
+		}
+		if c.shown.String() != `What \x1b[2J? ` || out.Len() > 0 {
+			t.Errorf("the question was %q, on the output %q", &c.shown, out)
+		}
+	}
+	s, _, _, _ := Test()
+	if _, err := s.Ask(t.Context(), "?"); !errors.Is(err, ErrNoTerminal) || !errors.Is(s.Bell(), ErrNoTerminal) {
+		t.Errorf("without a terminal: %v", err)
+	}
+	c := &console{}
+	s.OpenTTY = func() (io.ReadWriteCloser, error) { return c, nil }
+	if err := s.Bell(); err != nil || c.shown.String() != "\a" || !c.closed {
+		t.Errorf("%q, %v", &c.shown, err)
+	}
+}
+
+// A question that is no longer asked takes nothing from the next one: neither what
+// was typed for it nor the line that comes then.
+func TestAskAgain(t *testing.T) {
+	master, slave := pty(t)
+	name := slave.Name()
+	s, _, _, _ := Test()
+	s.OpenTTY = func() (io.ReadWriteCloser, error) { return os.OpenFile(name, os.O_RDWR|unix.O_NOCTTY, 0) }
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { _, err := s.Ask(ctx, "First?"); done <- err }()
+	reads(t, master, "First? ")
+	if _, err := master.WriteString("half a l"); err != nil {
+		t.Fatal(err)
+	}
+	reads(t, master, "half a l")
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	lines := make(chan string, 1)
+	go func() { line, _ := s.Ask(t.Context(), "Second?"); lines <- line }()
+	reads(t, master, "Second? ")
+	if _, err := master.WriteString("all of it\n"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case line := <-lines:
+		if line != "all of it" {
+			t.Errorf("%q", line)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the line went to a question that nobody asks any more")
+	}
+}
+
 func TestConfirmFails(t *testing.T) {
 	s, _, _, _ := Test()
 	if ok, err := s.Confirm(t.Context(), "?"); ok || !errors.Is(err, ErrNoTerminal) {

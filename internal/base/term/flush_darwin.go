@@ -12,8 +12,10 @@ const flushRead = 1
 // discardInput waits until all is on the screen that was written to the terminal
 // f, then throws away what was typed meanwhile.
 func discardInput(f *os.File) error {
-	if err := unix.IoctlSetInt(int(f.Fd()), unix.TIOCDRAIN, 0); err != nil {
-		return err
-	}
-	return unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, flushRead)
+	return control(f, func(fd int) error {
+		if err := unix.IoctlSetInt(fd, unix.TIOCDRAIN, 0); err != nil {
+			return err
+		}
+		return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, flushRead)
+	})
 }

@@ -9,8 +9,10 @@ import (
 // discardInput waits until all is on the screen that was written to the terminal
 // f, then throws away what was typed meanwhile.
 func discardInput(f *os.File) error {
-	if err := unix.IoctlSetInt(int(f.Fd()), unix.TCSBRK, 1); err != nil {
-		return err
-	}
-	return unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH)
+	return control(f, func(fd int) error {
+		if err := unix.IoctlSetInt(fd, unix.TCSBRK, 1); err != nil {
+			return err
+		}
+		return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -67,9 +68,9 @@ func list(_ context.Context, o *ListOptions) error {
 
 func columns(app *app.App) out.Columns[wire.Approval] {
 	return out.Columns[wire.Approval]{
-		Header: []string{"ID", "AGE", "STATE", "SESSION", "CALLER", "TOOL", "INPUT"},
+		Header: []string{"ID", "AGE", "STATE", "SESSION", "CALLER", "TOOL", "EFFECT"},
 		Row: func(a wire.Approval) []string {
-			return []string{a.ID, age(app.Now(), a.CreatedAt), a.State, a.Session, a.Caller, a.Tool, brief(a.Input)}
+			return []string{a.ID, sheet.Age(app.Now(), a.CreatedAt), a.State, a.Session, a.Caller, a.Tool, sheet.Brief(&a)}
 		},
 		Empty: "nothing waits",
 	}

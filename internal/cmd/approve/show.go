@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/internal/record/approval"
 )
 
@@ -22,9 +23,13 @@ func NewShow(a *app.App, run func(context.Context, *ShowOptions) error) *app.Com
 		run = show
 	}
 	return &app.Command{
-		Name:     "show",
-		Usage:    "show one request",
-		What:     "Prints a request in full, with its answer if it has one.",
+		Name:  "show",
+		Usage: "show one request",
+		What: `
+Prints a request in full: where it comes from, the exact command or what would change in the files as they are now, what was decided of each part, and the rules that an answer for the session or always would add, with the number of calls in the record that each speaks for. Of an answered request, the answer.
+
+What steers a terminal or hides from the eye is shown as \x1b, \u202e and so on. A tab is four spaces; spaces at the end of an added line are marked.
+`,
 		Args:     "ID",
 		Examples: []app.Example{{Line: "kx approve show 7k2q"}},
 		Exits:    []app.Exit{{Status: 8}},
@@ -45,5 +50,7 @@ func show(_ context.Context, o *ShowOptions) error {
 	if err != nil {
 		return err
 	}
-	return print(o.App, a)
+	r := sheet.New(o.App)
+	r.Uncut = true
+	return printSheet(o.App, a, r.Read)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
-	"io"
 	"os"
 
 	"github.com/kxtools/kx/internal/agent"
@@ -16,6 +14,7 @@ import (
 	"github.com/kxtools/kx/internal/base/term"
 	cmdagent "github.com/kxtools/kx/internal/cmd/agent"
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/handover"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate"
 	"github.com/kxtools/kx/internal/gate/sandbox"
@@ -28,14 +27,8 @@ import (
 // this process.
 func runAgent(ctx context.Context, args []string, s *term.IO, getenv func(string) string, version string) int {
 	a := app.New(s, getenv, version)
-	fs := flag.NewFlagSet("kxd agent", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fd := fs.Int("spec", -1, "")
-	err := fs.Parse(args)
-	var spec *cmdagent.Spec
-	if err == nil {
-		spec, err = cmdagent.ReadSpec(*fd)
-	}
+	spec := &cmdagent.Spec{}
+	err := handover.Read("agent", args, "kx agent run", spec)
 	if err == nil {
 		if a.Globals = spec.Globals; a.Globals.NoColor {
 			s.OutColor, s.ErrColor = false, false

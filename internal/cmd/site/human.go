@@ -19,17 +19,16 @@ import (
 func (s *Site) Human(ctx context.Context, line, question string) (wire.Decider, error) {
 	uid := os.Getuid()
 	by := wire.Decider{Kind: "human", PID: os.Getpid(), UID: &uid}
-	if err := s.belowRoot(line); err != nil {
-		return by, err
-	}
-	g := s.app.Globals
-	if g.Key != "" {
+	if key := s.app.Globals.Key; key != "" {
+		if err := s.belowRoot(line); err != nil {
+			return by, err
+		}
 		by.Via = "key"
-		return by, s.checkKey(g.Key)
+		return by, s.checkKey(key)
 	}
-	way := line + ` --key "$(kx config path approver-key)"`
-	if g.NoInput {
-		return by, fail.Denied("human_only", "%s is for a person, and --no-input forbids asking one", line).WithHint("%s", way)
+	way := line + keyWay
+	if err := s.Person(line, way); err != nil {
+		return by, err
 	}
 	yes, err := s.app.IO.Confirm(ctx, question)
 	switch {
@@ -41,6 +40,21 @@ func (s *Site) Human(ctx context.Context, line, question string) (wire.Decider, 
 		return by, fail.Denied("refused", "it was not confirmed: nothing was changed")
 	}
 	return by, nil
+}
+
+// keyWay is how a line goes without a terminal.
+const keyWay = ` --key "$(kx config path approver-key)"`
+
+// Person refuses whoever can't be a person to ask: what runs below a tool or an
+// agent, and whoever wants no questions. way is the command for those.
+func (s *Site) Person(line, way string) error {
+	if err := s.belowRoot(line); err != nil {
+		return err
+	}
+	if s.app.Globals.NoInput {
+		return fail.Denied("human_only", "%s is for a person, and --no-input forbids asking one", line).WithHint("%s", way)
+	}
+	return nil
 }
 
 // checkKey compares the key in file with the approver key.

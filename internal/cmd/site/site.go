@@ -99,6 +99,15 @@ func (s *Site) Peek() (*state.State, error) {
 	return state.Peek(d.State)
 }
 
+// Approving reads how the user answers requests.
+func (s *Site) Approving() (config.Approve, error) {
+	d, err := s.Dirs()
+	if err != nil {
+		return config.Approve{}, err
+	}
+	return config.LoadApprove(d.Config, d.UID)
+}
+
 // Config reads the configuration in force in a workspace. A record of trust
 // that is damaged is an error: what it said may have been a deny.
 func (s *Site) Config(workspace string) (*config.Config, error) {

@@ -40,10 +40,13 @@ func (j *Judge) Digests(name string, input json.RawMessage) map[string]string {
 	}
 	out := map[string]string{}
 	for _, f := range files {
-		out[f] = digest(j.Temp.Real(f))
+		out[f] = j.Digest(f)
 	}
 	return out
 }
+
+// Digest is the digest that a file of a call has now, see Digests.
+func (j *Judge) Digest(path string) string { return digest(j.Temp.Real(path)) }
 
 // scripts returns the files in folders where tools can write that a command line
 // runs: a program that is named by its path, and what an interpreter is given.

@@ -3,10 +3,10 @@ package replay
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -184,42 +184,49 @@ func TestLearn(t *testing.T) {
 	}
 }
 
+// many makes a record of n calls, of which some are distinct.
+func (p *past) many(n, distinct int) {
+	p.t.Helper()
+	dir := filepath.Join(filepath.Dir(p.ws), "state", "audit")
+	p.decision("bash", `{"command":"true"}`, func(d *audit.Decision) {
+		d.Leaves = []wire.Leaf{{Argv: []string{"true"}, Points: []wire.Point{{Effect: "exec", Decision: wire.Ask, Resource: "true"}}}}
+	})
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil || len(files) != 1 {
+		p.t.Fatal(files, err)
+	}
+	line, err := os.ReadFile(files[0])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	sum := config.Digest([]byte(`{"command":"true"}`))
+	rest := string(bytes.TrimSpace(line))
+	var all bytes.Buffer
+	for i := range n {
+		input := fmt.Sprintf(`{"command":"grep -rn pattern%d internal | head -%d"}`, i%distinct, i%distinct)
+		own := config.Digest([]byte(input))
+		if i < distinct {
+			if err := os.WriteFile(filepath.Join(dir, "blobs", own), []byte(input), 0o600); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+		all.WriteString(strings.NewReplacer(
+			`"call_id":"c1"`, fmt.Sprintf(`"call_id":"c%d"`, i), `"seq":1,`, fmt.Sprintf(`"seq":%d,`, i+1), sum, own,
+			`"argv":["true"]`, fmt.Sprintf(`"argv":["grep","-rn","pattern%d","internal"]`, i%distinct),
+		).Replace(rest) + "\n")
+	}
+	if err := os.WriteFile(files[0], all.Bytes(), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // BenchmarkRun judges a record of 100,000 calls, of which most are equal to others,
 // as they are in a real one, or none is.
 func BenchmarkRun(b *testing.B) {
 	for _, distinct := range []int{2_000, 100_000} {
 		b.Run(fmt.Sprint(distinct), func(b *testing.B) {
 			p := newPast(b, strict)
-			blobs := filepath.Join(filepath.Dir(p.ws), "state", "audit", "blobs")
-			p.decision("bash", `{"command":"true"}`, nil)
-			files, err := filepath.Glob(filepath.Join(filepath.Dir(p.ws), "state", "audit", "*.jsonl"))
-			if err != nil || len(files) != 1 {
-				b.Fatal(files, err)
-			}
-			first, err := os.ReadFile(files[0])
-			if err != nil {
-				b.Fatal(err)
-			}
-			var d map[string]any
-			if err := json.Unmarshal(first, &d); err != nil {
-				b.Fatal(err)
-			}
-			var all bytes.Buffer
-			for i := range 100_000 {
-				input := fmt.Sprintf(`{"command":"grep -rn pattern%d internal | head -%d"}`, i%distinct, i%distinct)
-				sum := config.Digest([]byte(input))
-				if i < distinct {
-					if err := os.WriteFile(filepath.Join(blobs, sum), []byte(input), 0o600); err != nil {
-						b.Fatal(err)
-					}
-				}
-				d["call_id"], d["input_blob"], d["seq"] = fmt.Sprint("c", i), sum, i+1
-				raw, _ := json.Marshal(d)
-				all.Write(append(raw, '\n'))
-			}
-			if err := os.WriteFile(files[0], all.Bytes(), 0o600); err != nil {
-				b.Fatal(err)
-			}
+			p.many(100_000, distinct)
 			for b.Loop() {
 				s, err := Run(context.Background(), p.opts, func(*Call) error { return nil })
 				if err != nil || s.Calls != 100_000 {

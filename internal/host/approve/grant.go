@@ -3,19 +3,14 @@ package approve
 import (
 	"encoding/json"
 	"os"
-	"os/user"
 
 	"github.com/kxtools/kx/internal/base/fail"
-	"github.com/kxtools/kx/internal/gate/judge"
-	"github.com/kxtools/kx/internal/gate/sandbox"
+	"github.com/kxtools/kx/internal/gate/widen"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/internal/record/config"
 	"github.com/kxtools/kx/internal/record/session"
 	"github.com/kxtools/kx/pkg/policy"
-	"github.com/kxtools/kx/pkg/policy/grant"
-	"github.com/kxtools/kx/pkg/policy/mode"
-	"github.com/kxtools/kx/pkg/policy/rulefile"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -43,7 +38,12 @@ func (h *Host) widen(args *answerArgs, ans *approval.Answer) error {
 	if a.State != wire.ApprovalPending {
 		return nil // Decide says what it is
 	}
-	rules, err := h.grants(a, ans)
+	scope := policy.Session
+	if ans.Scope == approval.Always {
+		scope = policy.User
+	}
+	a.InputEdited = ans.Input != nil
+	rules, err := widen.Rules(a, scope)
 	if err != nil {
 		return err
 	}
@@ -55,43 +55,9 @@ func (h *Host) widen(args *answerArgs, ans *approval.Answer) error {
 	}
 	old, err := config.ReadPolicy(h.config, os.Getuid())
 	if err == nil {
-		_, err = policyWith(old, a, rules)
+		_, err = widen.Policy(old, a, rules)
 	}
 	return err
-}
-
-// grants makes the rules of an allow for longer than once.
-func (h *Host) grants(a *wire.Approval, ans *approval.Answer) ([]policy.Rule, error) {
-	switch {
-	case a.Mandatory:
-		return nil, fail.Usage("request %s can only be allowed once: %s", a.ID, a.Reason).WithHint("kx approve allow %s", a.ID)
-	case ans.Input != nil:
-		return nil, fail.Usage("an edited input can only be allowed once").WithHint("kx approve allow %s --input JSON", a.ID)
-	}
-	rules, err := grant.Rules(a.Tool, a.Input, env(a))
-	if err != nil {
-		return nil, fail.Usage("request %s can only be allowed once: %v", a.ID, err).WithHint("kx approve allow %s", a.ID)
-	}
-	scope := policy.Session
-	if ans.Scope == approval.Always {
-		scope = policy.User
-	}
-	for i := range rules {
-		rules[i].Scope, rules[i].Origin = scope, policy.Approval
-		if rules[i].Effect == "" && a.Sandbox == sandbox.Host.Name {
-			rules[i].Sandbox = a.Sandbox // it was asked for without walls, by a rule of the user's
-		}
-	}
-	return rules, nil
-}
-
-// env is where the call of a request stands.
-func env(a *wire.Approval) *policy.Env {
-	e := &policy.Env{Workspace: a.Workspace, Cwd: a.Cwd, Resolver: judge.Files{}}
-	if u, err := user.Current(); err == nil {
-		e.Home = u.HomeDir
-	}
-	return e
 }
 
 // addToSession writes the rules of a session. They count once the answer that
@@ -110,38 +76,16 @@ func (h *Host) addToSession(a *wire.Approval, rules []wire.Rule) error {
 	return session.New(h.st, h.now).AddRules(a.Session, lines)
 }
 
-// policyWith returns the user's policy with the rules of a request added. It is
-// an error if the call would be denied all the same.
-func policyWith(old []byte, a *wire.Approval, rules []policy.Rule) ([]byte, error) {
-	for i := range rules {
-		rules[i].Reason = "allowed always with request " + a.ID
-	}
-	text := rulefile.Append(old, rules...)
-	f, err := rulefile.Parse(text, "policy.toml", policy.User)
-	if err != nil {
-		return nil, fail.Config("%v", err).WithHint("kx config validate").Because(err)
-	}
-	set, err := policy.Compile(f.Rules)
-	if err != nil {
-		return nil, fail.Config("%v", err).WithHint("kx config validate").Because(err)
-	}
-	d := set.Explain(policy.Call{Tool: a.Tool, Input: a.Input, Loaded: true}, mode.Default, env(a))
-	if d.Decision == wire.Deny {
-		return nil, fail.Denied("deny_stands", "a rule for %s would not stand against the deny at %s", a.Tool, d.Rule.Source).WithHint("kx policy rules")
-	}
-	return text, nil
-}
-
 // always writes the rules of an answer into the user's policy.
 func (h *Host) always(a *wire.Approval) error {
-	rules, err := h.grants(a, &approval.Answer{Scope: approval.Always})
+	rules, err := widen.Rules(a, policy.User)
 	if err != nil {
 		return err
 	}
 	digest, bad := "", error(nil)
 	path, err := config.EditPolicy(h.config, os.Getuid(), func(old []byte, _ string) ([]byte, error) {
 		var text []byte
-		text, bad = policyWith(old, a, rules)
+		text, bad = widen.Policy(old, a, rules)
 		digest = config.Digest(text)
 		return text, bad
 	})

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -97,6 +98,30 @@ func (l *Log) List(f Filter) iter.Seq2[Entry, error] {
 				}
 				e.Raw = append(e.Raw, line.Data...)
 				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Lines yields the lines of a type as they stand in the record, in order, for who
+// reads all of them. Each is valid until the next; damaged ones are left out.
+func (l *Log) Lines(kind string) iter.Seq2[[]byte, error] {
+	start := []byte(`{"type":"` + kind + `",`)
+	return func(yield func([]byte, error) bool) {
+		files, err := days(l.dir())
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, name := range files {
+			for line, err := range fsx.Lines(filepath.Join(l.dir(), name)) {
+				if err != nil {
+					yield(nil, fail.Failed("audit", "%s can't be read: %v", name, fsx.Reason(err)).Because(err))
+					return
+				}
+				if !line.Torn && !line.TooLong && bytes.HasPrefix(line.Data, start) && !yield(line.Data, nil) {
 					return
 				}
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/tools/file/hunk"
+	"github.com/kxtools/kx/internal/tools/file/match"
 	"github.com/kxtools/kx/internal/tools/file/place"
 	"github.com/kxtools/kx/pkg/policy/patch"
 	"github.com/kxtools/kx/pkg/wire"
@@ -211,8 +212,8 @@ func (s *changeSet) explain(t *target, err error) error {
 	code, msg := "no_match", m.Why
 	if n := len(m.Places); n > 0 {
 		code = "ambiguous_match"
-		shown := strings.Trim(fmt.Sprint(m.Places[:min(n, maxPlaces)]), "[]")
-		if n > maxPlaces {
+		shown := strings.Trim(fmt.Sprint(m.Places[:min(n, match.MaxPlaces)]), "[]")
+		if n > match.MaxPlaces {
 			shown += " ..."
 		}
 		msg += fmt.Sprintf(" (it fits at lines %s)", strings.ReplaceAll(shown, " ", ", "))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/tool"
+	"github.com/kxtools/kx/internal/tools/file/match"
 	"github.com/kxtools/kx/internal/tools/file/place"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -99,11 +100,11 @@ func tooLarge(t *target, verb string, n int64) error {
 
 // apply replaces old_string in content, byte for byte.
 func (in editInput) apply(t *target, content []byte) (after []byte, n int, err error) {
-	from, to := lineEnds(content, in.Old, *in.New)
-	lines, total := occurrences(content, from)
+	from, to := match.LineEnds(content, in.Old, *in.New)
+	lines, total := match.Occurrences(content, from)
 	switch {
 	case total == 0:
-		return nil, 0, fail.Failed("no_match", "old_string is not in %s%s", place.Name(t.Show), nearby(content, in.Old)).
+		return nil, 0, fail.Failed("no_match", "old_string is not in %s%s", place.Name(t.Show), match.Nearby(content, in.Old)).
 			WithHint("%s", place.Hint("read_file", "path", t.Abs))
 	case total > 1 && !in.All:
 		return nil, 0, fail.Failed("ambiguous_match", "old_string is in %s %d times, at lines %s: give more of the text around it, or set replace_all",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kxtools/kx/internal/tools/file/match"
 	"github.com/kxtools/kx/internal/tools/file/place"
 )
 
@@ -129,7 +130,7 @@ func FuzzEdit(f *testing.F) {
 		if err != nil {
 			return
 		}
-		from, to := lineEnds(content, old, new)
+		from, to := match.LineEnds(content, old, new)
 		at := strings.Index(string(content), string(from))
 		want := string(content[:at]) + string(to) + string(content[at+len(from):])
 		if n != 1 || string(after) != want {

@@ -14,23 +14,23 @@ import (
 	"github.com/kxtools/kx/pkg/wire"
 )
 
-// verdictStyle colours a verdict; the word says it, too.
-var verdictStyle = map[wire.Verdict]out.Style{wire.Allow: out.Green, wire.Ask: out.Yellow, wire.Deny: out.Red}
+// VerdictStyle colours a verdict; the word says it, too.
+var VerdictStyle = map[wire.Verdict]out.Style{wire.Allow: out.Green, wire.Ask: out.Yellow, wire.Deny: out.Red}
 
-// row is one line of an explanation: a part of the call, what was decided of it,
-// why, and where that stands.
-type row struct {
-	part    string
-	verdict wire.Verdict
-	why     string
-	source  string
-	runs    string // what code of the workspace it runs
+// Row is one line of an explanation: a part of the call, what was decided of it,
+// why, and where that stands. A row without a part goes on with the one above.
+type Row struct {
+	Part    string
+	Verdict wire.Verdict
+	Why     string
+	Source  string
+	Runs    string // what code of the workspace it runs
 }
 
 // Explain prints a decision for a person: the verdict, then what each part of
 // the call came to, then the rules that lost.
 func Explain(t *out.Text, d *wire.Decision) {
-	t.Printf("%s  %s", t.Paint(verdictStyle[d.Decision], fmt.Sprintf("%-5s", d.Decision)), d.Tool)
+	t.Printf("%s  %s", t.Paint(VerdictStyle[d.Decision], fmt.Sprintf("%-5s", d.Decision)), d.Tool)
 	if !d.Loaded && d.Reason != policy.ReasonUnknownTool {
 		t.Printf("  (not available here)")
 	}
@@ -68,9 +68,18 @@ func lost(r *wire.Rule) string {
 // does says in words what a point of a command does to its resource.
 var does = map[string]string{"read": "reads ", "write": "writes ", "net": "reaches "}
 
-func rows(d *wire.Decision) []row {
-	var list []row
-	for _, l := range d.Leaves {
+func rows(d *wire.Decision) []Row {
+	list := Rows(d.Leaves, d.Points)
+	if len(list) == 0 {
+		list = append(list, pointRow("without an input", &wire.Point{Decision: d.BaseDecision, Rule: d.Rule, Reason: OwnReason(d)}))
+	}
+	return list
+}
+
+// Rows are the lines about the parts of a call, not sanitised.
+func Rows(leaves []wire.Leaf, points []wire.Point) []Row {
+	var list []Row
+	for _, l := range leaves {
 		part := strings.Join(l.Argv, " ")
 		if l.Via != "" {
 			part += " (" + l.Via + ")"
@@ -78,34 +87,31 @@ func rows(d *wire.Decision) []row {
 		for _, p := range l.Points {
 			r := pointRow(part, &p)
 			if word := does[p.Effect]; word != "" {
-				r.why = word + p.Resource + ": " + r.why
+				r.Why = strings.TrimSuffix(word+p.Resource+": "+r.Why, ": ")
 			}
 			if part != "" {
-				r.runs = l.Runs
+				r.Runs = l.Runs
 			}
 			list, part = append(list, r), ""
 		}
 	}
-	for _, p := range d.Points {
+	for _, p := range points {
 		list = append(list, pointRow(Or(strings.TrimSpace(p.Effect+" "+p.Resource), "the call"), &p))
-	}
-	if len(list) == 0 {
-		list = append(list, pointRow("without an input", &wire.Point{Decision: d.BaseDecision, Rule: d.Rule, Reason: OwnReason(d)}))
 	}
 	return list
 }
 
-func pointRow(part string, p *wire.Point) row {
-	r := row{part: part, verdict: p.Decision, why: p.Reason, source: Source(p.Rule)}
+func pointRow(part string, p *wire.Point) Row {
+	r := Row{Part: part, Verdict: p.Decision, Why: p.Reason, Source: Source(p.Rule)}
 	switch {
 	case p.Rule == nil:
-		r.source = "built-in"
+		r.Source = "built-in"
 	case p.Rule.Scope == "builtin" && p.Reason == "":
-		r.why, r.source = "built-in", ""
+		r.Why, r.Source = "built-in", ""
 	case p.Rule.Scope != "builtin" && p.Reason == "":
-		r.why = RuleText(p.Rule)
+		r.Why = RuleText(p.Rule)
 	case p.Rule.Scope != "builtin":
-		r.why = RuleText(p.Rule) + ": " + p.Reason
+		r.Why = RuleText(p.Rule) + ": " + p.Reason
 	}
 	return r
 }
@@ -122,27 +128,27 @@ func OwnReason(d *wire.Decision) string {
 // its own line.
 const widest = 40
 
-func print(t *out.Text, rows []row) {
+func print(t *out.Text, rows []Row) {
 	part, why := 0, 0
 	for i := range rows {
 		r := &rows[i]
-		r.part, r.why = term.Line(r.part), term.Line(r.why)
-		if n := utf8.RuneCountInString(r.part); n <= widest {
+		r.Part, r.Why = term.Line(r.Part), term.Line(r.Why)
+		if n := utf8.RuneCountInString(r.Part); n <= widest {
 			part = max(part, n)
 		}
-		if r.source != "" {
-			why = max(why, min(widest, utf8.RuneCountInString(r.why)))
+		if r.Source != "" {
+			why = max(why, min(widest, utf8.RuneCountInString(r.Why)))
 		}
 	}
 	for _, r := range rows {
-		t.Printf("  %-*s  %s  ", part, r.part, t.Paint(verdictStyle[r.verdict], fmt.Sprintf("%-5s", r.verdict)))
-		if r.source == "" {
-			t.Printf("%s", r.why)
+		t.Printf("  %-*s  %s  ", part, r.Part, t.Paint(VerdictStyle[r.Verdict], fmt.Sprintf("%-5s", r.Verdict)))
+		if r.Source == "" {
+			t.Printf("%s", r.Why)
 		} else {
-			t.Printf("%-*s  %s", why, r.why, r.source)
+			t.Printf("%-*s  %s", why, r.Why, r.Source)
 		}
-		if r.runs != "" {
-			t.Printf(" · runs %s", r.runs)
+		if r.Runs != "" {
+			t.Printf(" · runs %s", r.Runs)
 		}
 		t.Printf("\n")
 	}

@@ -1,4 +1,6 @@
-package file
+// Package match finds the text that edit_file replaces, and says what may have gone
+// wrong where it is not there. It reads nothing.
+package match
 
 import (
 	"bytes"
@@ -9,12 +11,12 @@ import (
 	"sync"
 )
 
-// maxPlaces of an ambiguous match are named.
-const maxPlaces = 20
+// MaxPlaces of an ambiguous match are named.
+const MaxPlaces = 20
 
-// lineEnds gives both strings the line ends of the file: a model sees LF and
+// LineEnds gives both strings the line ends of the file: a model sees LF and
 // writes LF. In a file of both kinds they are taken as they are, if they match.
-func lineEnds(content []byte, old, new string) (from, to []byte) {
+func LineEnds(content []byte, old, new string) (from, to []byte) {
 	crlf := func(s string) []byte {
 		return []byte(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n"))
 	}
@@ -30,9 +32,9 @@ func lineEnds(content []byte, old, new string) (from, to []byte) {
 	return from, to
 }
 
-// occurrences returns the lines of the first matches, and how many there are. Matches
+// Occurrences returns the lines of the first matches, and how many there are. Matches
 // that overlap count: which of them was meant is not clear either.
-func occurrences(content, what []byte) (lines []string, total int) {
+func Occurrences(content, what []byte) (lines []string, total int) {
 	line, counted := 1, 0
 	for at := 0; ; at++ {
 		i := bytes.Index(content[at:], what)
@@ -40,11 +42,11 @@ func occurrences(content, what []byte) (lines []string, total int) {
 			return lines, total
 		}
 		at += i
-		if total++; total <= maxPlaces {
+		if total++; total <= MaxPlaces {
 			line += bytes.Count(content[counted:at], []byte("\n"))
 			counted = at
 			lines = append(lines, fmt.Sprint(line))
-		} else if total == maxPlaces+1 {
+		} else if total == MaxPlaces+1 {
 			lines = append(lines, "...")
 		}
 	}
@@ -55,8 +57,8 @@ var numbered = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^ *\d+\t`)
 })
 
-// nearby says what may have gone wrong with a text that does not match.
-func nearby(content []byte, old string) string {
+// Nearby says what may have gone wrong with a text that does not match.
+func Nearby(content []byte, old string) string {
 	switch {
 	case numbered().MatchString(old) && bytes.Contains(content, []byte(numbered().ReplaceAllString(old, ""))):
 		return ": leave out the line numbers that read_file shows"
