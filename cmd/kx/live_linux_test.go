@@ -245,8 +245,13 @@ func TestApproveOnATerminal(t *testing.T) {
 	s.until("h] back")
 	s.types("h")
 	s.until("1 waiting")
+	c.killHost() // the next answer starts another one
 	s.decides("d", "denied")
 	c.ends(late, 3, "")
+	next := c.calls("bash", `{"command":"echo next > next"}`)
+	s.until("1 waiting", "echo next > next", "decided")
+	s.decides("a", "allowed once")
+	c.ends(next, 0, "")
 
 	s.types("C-c")
 	s.until("exit 130", " icanon", "interrupted")

@@ -54,7 +54,7 @@ func (m *Model) edit() tea.Cmd {
 // edited reads what the editor left and has it judged.
 func (m *Model) edited(msg edited) tea.Cmd {
 	if msg.err != nil {
-		m.fail(fail.Failed("editor", "the editor failed: %v; what it left is in %s", msg.err, msg.path).WithHint("set VISUAL or EDITOR to another one"))
+		m.fail(fail.Failed("editor", "the editor failed: %v; what it left is in %s", msg.err, msg.path).WithHint("export VISUAL=vi"))
 		return nil
 	}
 	text, err := m.o.Drafts.Read(msg.path)

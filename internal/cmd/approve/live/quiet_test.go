@@ -248,3 +248,37 @@ func TestBell(t *testing.T) {
 		t.Error("it rings where nobody wants it")
 	}
 }
+
+// The request to begin with is under the cursor when it comes, unless the person has
+// moved meanwhile; one that is answered is shown among those.
+func TestBegins(t *testing.T) {
+	for name, c := range map[string]struct {
+		id, state string
+		keys      []string
+		want      string
+		history   bool
+	}{
+		"with one that waits":     {"bbbb", wire.ApprovalPending, nil, "bbbb", false},
+		"and moves at once":       {"bbbb", wire.ApprovalPending, []string{"j"}, "aaaa", false},
+		"with one that is over":   {"bbbb", wire.ApprovalDenied, nil, "bbbb", true},
+		"with one that has gone":  {"cccc", wire.ApprovalPending, nil, "aaaa", false},
+		"with none in particular": {"", wire.ApprovalPending, nil, "aaaa", false},
+	} {
+		s := newStage(t, 80, 24)
+		list := two()
+		list[1].State = c.state
+		s.requests["bbbb"] = list[1]
+		s.m.o.ID = c.id
+		s.m = New(s.m.o)
+		s.do(s.m.Init())
+		s.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+		s.come(list[0])
+		s.press(c.keys...)
+		if list[1].State == wire.ApprovalPending {
+			s.come(list[1])
+		}
+		if e := s.m.selected(); e == nil || e.A.ID != c.want || s.m.history != c.history {
+			t.Errorf("it begins %s at %+v, history %v:\n%s", name, e, s.m.history, s.screen())
+		}
+	}
+}
