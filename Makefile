@@ -16,7 +16,7 @@ bindir  = $(prefix)/bin
 datadir = $(prefix)/share
 mandir  = $(datadir)/man
 
-.PHONY: build demo demo-quietly test quick stress clients bench fuzz man completions install deps check clean
+.PHONY: build demo demo-quietly recording test quick stress clients bench fuzz man completions install deps check clean
 .NOTPARALLEL:
 
 build:
@@ -25,10 +25,15 @@ build:
 demo: build
 	testdata/demo/run.sh
 
-# The demo as a test: what it shows is only of interest if it fails.
+# The demo and the recording as tests: what they show is only of interest if they fail.
 demo-quietly: build
 	@mkdir -p bin; testdata/demo/run.sh >bin/demo.log 2>&1 </dev/null || { cat bin/demo.log; exit 1; }
+	@testdata/demo/record.sh bin/approve.svg >bin/demo.log 2>&1 </dev/null || { cat bin/demo.log; exit 1; }
 	@echo 'demo: ok'
+
+# The picture of the README: an agent in one terminal, a person in the other.
+recording: build
+	testdata/demo/record.sh testdata/demo/approve.svg
 
 # Everything that must hold; the quick half first, so that a slip shows early.
 test: deps check quick demo-quietly
@@ -40,7 +45,7 @@ check:
 	if [ -n "$$unformatted" ]; then \
 		printf 'not formatted (gofmt -w):\n%s\n' "$$unformatted" >&2; exit 1; \
 	fi
-	$(GO) vet -tags $(TAGS) ./...
+	$(GO) vet -tags $(TAGS) ./... ./testdata/demo/svg
 	GOOS=darwin $(GO) vet -tags $(TAGS) ./...
 
 # Half a minute, for the loop while writing.
