@@ -59,12 +59,14 @@ func Policy(old []byte, a *wire.Approval, rules []policy.Rule) ([]byte, error) {
 	if err != nil {
 		return nil, fail.Config("%v", err).WithHint("kx config validate").Because(err)
 	}
-	d := set.Explain(policy.Call{Tool: a.Tool, Input: a.Input, Loaded: true}, mode.Default, env(a))
+	e := env(a)
+	e.Writable = []string{"/"} // what lies outside is denied, not asked for: the gate has looked, and looks again
+	d := set.Explain(policy.Call{Tool: a.Tool, Input: a.Input, Loaded: true}, mode.Default, e)
 	switch {
-	case d.Decision == wire.Deny && d.Reason == policy.ReasonOutside:
-		return nil, fail.Denied("deny_stands", "no rule lets %s write outside of the workspace", a.Tool).WithHint("kx policy rules")
-	case d.Decision == wire.Deny:
+	case d.Decision == wire.Deny && d.Rule != nil:
 		return nil, fail.Denied("deny_stands", "a rule for %s would not stand against the deny at %s", a.Tool, d.Rule.Source).WithHint("kx policy rules")
+	case d.Decision == wire.Deny:
+		return nil, fail.Denied("deny_stands", "a rule for %s would not stand: %s", a.Tool, d.Reason).WithHint("kx policy rules")
 	}
 	return text, nil
 }
