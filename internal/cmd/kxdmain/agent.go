@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/kxtools/kx/internal/agent"
+	"github.com/kxtools/kx/internal/agent/prompt"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/base/proc"
@@ -132,7 +133,7 @@ func run(ctx context.Context, a *app.App, store *session.Store, id string, spec 
 	}
 	end, err := agent.Run(ctx, agent.Options{
 		Session: id, Log: w, Past: store.Events(id), Gate: g, Model: m, Sees: setup.Scope.Sees,
-		Prompt: setup.Prompt, MaxTurns: setup.MaxTurns, Emit: func(e wire.Event) error { return emit(e) },
+		Prompt: func() (*prompt.Task, error) { return &prompt.Task{Prompt: setup.Prompt}, nil }, MaxTurns: setup.MaxTurns, Emit: func(e wire.Event) error { return emit(e) },
 	})
 	err = errors.Join(err, m.Close())
 	if end == nil {
