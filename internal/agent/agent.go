@@ -383,7 +383,8 @@ func (r *runner) park(cause error) (string, error) {
 		return Failed, err
 	}
 	if cause != nil {
-		return Parked, fail.As(cause).WithHint("kx agent resume %s", r.Session)
+		e := fail.As(cause)
+		return Parked, fail.New(e.Code, e.Exit, "parked: %s", e.Msg).WithHint("kx agent resume %s", r.Session)
 	}
 	what, them := "one approval is", pending[0]
 	if n := len(pending); n > 1 {

@@ -47,6 +47,8 @@ func NewRun(a *app.App, run func(context.Context, *RunOptions) error) *app.Comma
 		What: `
 Runs a model in a loop: it answers with tool calls, the gate decides and runs them, and the results go back, until it is done. The prompt is an argument, or with - the standard input. With -o jsonl every event is printed as it happens, and a run record at the end.
 
+On a terminal a line at the bottom tells what runs, for how long, and whom it waits for. With --quiet or TERM=dumb nothing is drawn over, as a screen reader wants it. Ctrl-C ends the call that runs and parks; a second one ends everything at once.
+
 The model is a script of turns (--script FILE, one JSON object a line) or any program (--exec CMD) that reads a request a line from its standard input and writes a turn a line. See kx-json(7).
 `,
 		Args: "[PROMPT|-]",

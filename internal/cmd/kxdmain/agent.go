@@ -41,7 +41,8 @@ func runAgent(ctx context.Context, args []string, s *term.IO, getenv func(string
 		if a.Globals = spec.Globals; a.Globals.NoColor {
 			s.OutColor, s.ErrColor = false, false
 		}
-		err = cmdagent.Stream(a, func(emit func(any) error) error { return play(ctx, a, spec, emit) })
+		signals.Last(ctx, proc.KillAll)
+		err = cmdagent.Stream(ctx, a, func(emit func(any) error) error { return play(ctx, a, spec, emit) })
 	}
 	if err == nil {
 		return fail.ExitOK
