@@ -70,7 +70,7 @@ type Request struct {
 	// listens. It returns an error to stop. The turn has the whole.
 	Said func(piece string) error `json:"-"`
 	// Retry is told of a failure after which the provider is asked again, before
-	// that. It returns an error to stop.
+	// that; its Wait is how long that takes. It returns an error to stop.
 	Retry func(*Failure) error `json:"-"`
 }
 
@@ -85,6 +85,11 @@ type Turn struct {
 	Usage  *Usage  `json:"usage,omitempty"` // nil where the provider doesn't tell
 	Native *Native `json:"-"`
 	By     string  `json:"-"` // provider/model that answered, "" for a script or a program
+
+	// Cost is in US dollars, nil where there is no price or no usage. Tries is how
+	// often the provider was asked. Both are set by internal/model/route.
+	Cost  *float64 `json:"-"`
+	Tries int      `json:"-"`
 }
 
 // End is why a provider's answer ended where it did.
