@@ -57,8 +57,10 @@ func (a *Account) Keyed() bool { return a.Slot != "" || a.Env != "" }
 // Model is what is known of a model.
 type Model struct {
 	Name      string
-	Context   int64 // tokens of its window, 0 if that is not known
-	MaxOutput int64 // tokens of an answer, 0 if that is not known
+	Context   int64  // tokens of its window, 0 if that is not known
+	MaxOutput int64  // tokens of an answer, 0 if that is not known
+	Thinking  int64  // tokens of thinking, 0 for what the model does by itself
+	Effort    string // low, medium, high..., "" for what the model does by itself
 	Price     *Price
 }
 

@@ -15,9 +15,11 @@ import (
 )
 
 const (
-	// maxName bounds the names of providers, accounts, roles and models. The longest
-	// ids of models have about 100 bytes.
-	maxName = 128
+	// maxName bounds the names of providers, accounts and roles: those of slots have
+	// no longer words.
+	maxName = 64
+	// maxModel bounds the names of models. The longest have about 100 bytes.
+	maxModel = 128
 	// maxTokens is above every window that is offered, and far from where sums of
 	// tokens overflow.
 	maxTokens = 1 << 30
@@ -64,6 +66,8 @@ var keys = []struct {
 	{"providers.*.models.*", nil},
 	{"providers.*.models.*.context", func(r *reader, p []string, v any) string { return tokens(&r.model(p[1], p[3]).Context, v) }},
 	{"providers.*.models.*.max_output", func(r *reader, p []string, v any) string { return tokens(&r.model(p[1], p[3]).MaxOutput, v) }},
+	{"providers.*.models.*.thinking", func(r *reader, p []string, v any) string { return tokens(&r.model(p[1], p[3]).Thinking, v) }},
+	{"providers.*.models.*.effort", func(r *reader, p []string, v any) string { return name(&r.model(p[1], p[3]).Effort, v) }},
 	{"providers.*.models.*.price", nil},
 	{"providers.*.models.*.price.input", func(r *reader, p []string, v any) string { return dollars(&r.price(p[1], p[3]).Input, v) }},
 	{"providers.*.models.*.price.output", func(r *reader, p []string, v any) string { return dollars(&r.price(p[1], p[3]).Output, v) }},
@@ -235,9 +239,13 @@ func wrong(at, format string, args ...any) *fail.Error {
 // are not ours.
 func checkName(s string, model bool) string {
 	const first, rest = "abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnopqrstuvwxyz0123456789-_"
+	most := maxName
+	if model {
+		most = maxModel
+	}
 	switch {
-	case s == "" || len(s) > maxName:
-		return fmt.Sprintf("a name has 1 to %d characters", maxName)
+	case s == "" || len(s) > most:
+		return fmt.Sprintf("a name has 1 to %d characters", most)
 	case model && strings.ContainsFunc(s, func(c rune) bool { return c == ' ' || !unicode.IsGraphic(c) || c == unicode.ReplacementChar }):
 		return "the name of a model has no spaces and nothing that can't be seen"
 	case !model && (!strings.Contains(first, s[:1]) || strings.Trim(s, rest) != ""):
