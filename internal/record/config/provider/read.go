@@ -254,6 +254,9 @@ func checkName(s string, model bool) string {
 	return ""
 }
 
+// CheckModel says what is wrong with the name of a model, "" for nothing.
+func CheckModel(s string) string { return checkName(s, true) }
+
 func name(to *string, v any) string {
 	s, ok := v.(string)
 	if !ok {
