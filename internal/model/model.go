@@ -85,11 +85,6 @@ type Turn struct {
 	Usage  *Usage  `json:"usage,omitempty"` // nil where the provider doesn't tell
 	Native *Native `json:"-"`
 	By     string  `json:"-"` // provider/model that answered, "" for a script or a program
-
-	// Cost is in US dollars, nil where there is no price or no usage. Tries is how
-	// often the provider was asked. Both are set by internal/model/route.
-	Cost  *float64 `json:"-"`
-	Tries int      `json:"-"`
 }
 
 // End is why a provider's answer ended where it did.

@@ -140,7 +140,10 @@ func (r *Router) Turn(ctx context.Context, q *model.Request) (*model.Turn, error
 		if err == nil {
 			r.last = p
 			r.note(p, OK)
-			return r.finish(p, t, tries), nil
+			if t.By == "" && p.Provider != nil {
+				t.By = p.ID()
+			}
+			return t, nil
 		}
 		var f *model.Failure
 		if ctx.Err() != nil || !errors.As(err, &f) {
@@ -220,17 +223,15 @@ func (r *Router) try(ctx context.Context, p *place, q *model.Request) (*model.Tu
 	return t, err
 }
 
-// finish says of a turn whose it is and what it took.
-func (r *Router) finish(p *place, t *model.Turn, tries int) *model.Turn {
-	t.Tries = tries
-	if p.Provider == nil {
-		return t
+// Cost is what an answer of the model by cost, in US dollars; false where its price is
+// not known.
+func (r *Router) Cost(by string, u *model.Usage) (usd float64, known bool) {
+	for _, p := range r.places {
+		if p.Provider != nil && p.ID() == by && p.Model.Price != nil && u != nil {
+			return Cost(u, p.Model.Price), true
+		}
 	}
-	if t.By == "" {
-		t.By = p.ID()
-	}
-	t.Cost = Cost(t.Usage, p.Model.Price)
-	return t
+	return 0, false
 }
 
 // next returns who is asked after p has failed, and after how long; nil if nobody is.

@@ -183,9 +183,6 @@ func TestRouter(t *testing.T) {
 				if err != nil || turn.Say == "" {
 					t.Fatalf("%+v, %v", turn, err)
 				}
-				if asked := strings.Count(strings.Join(w.log, " "), "#"); turn.Tries != asked {
-					t.Errorf("%d tries, asked %d times", turn.Tries, asked)
-				}
 			case tc.class != "" && (f == nil || f.Class != tc.class), !strings.HasSuffix(err.Error(), tc.words):
 				t.Errorf("%v, want %s, %s", err, tc.class, tc.words)
 			}
@@ -314,22 +311,30 @@ func TestAlone(t *testing.T) {
 	var slept []time.Duration
 	r.Sleep = func(_ context.Context, d time.Duration) error { slept = append(slept, d); return nil }
 	turn, err := r.Turn(t.Context(), &model.Request{})
-	if err != nil || turn.Say != "x" || turn.Tries != 3 || turn.By != "" || turn.Cost != nil || len(slept) != 2 || slept[0] < 2*time.Second {
+	if err != nil || turn.Say != "x" || turn.By != "" || len(slept) != 2 || slept[0] < 2*time.Second {
 		t.Errorf("%+v, %v after %v", turn, err, slept)
 	}
 }
 
 func TestCost(t *testing.T) {
 	price := &provider.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}
-	if got := Cost(&model.Usage{Input: 1000, Output: 200, CacheRead: 10_000, CacheWrite: 400, Reasoning: 50}, price); math.Abs(*got-0.0105) > 1e-12 {
-		t.Errorf("it costs %v", *got)
+	if got := Cost(&model.Usage{Input: 1000, Output: 200, CacheRead: 10_000, CacheWrite: 400, Reasoning: 50}, price); math.Abs(got-0.0105) > 1e-12 {
+		t.Errorf("it costs %v", got)
 	}
-	if Cost(nil, price) != nil || Cost(&model.Usage{}, nil) != nil {
-		t.Error("what is not known has a cost")
+	r := newWorld(t).router(Ask{})
+	turn, err := r.Turn(t.Context(), &model.Request{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	w := newWorld(t)
-	turn, err := w.router(Ask{}).Turn(t.Context(), &model.Request{})
-	if err != nil || turn.Cost == nil || math.Abs(*turn.Cost-0.002) > 1e-12 || turn.By != "a/big" {
-		t.Errorf("%+v, %v", turn, err)
+	if usd, known := r.Cost(turn.By, turn.Usage); turn.By != "a/big" || !known || math.Abs(usd-0.002) > 1e-12 {
+		t.Errorf("%s costs %v, %v", turn.By, usd, known)
+	}
+	for _, by := range []string{"b/small", "", "x/y"} {
+		if _, known := r.Cost(by, turn.Usage); known {
+			t.Errorf("%q has a price", by)
+		}
+	}
+	if _, known := r.Cost("a/big", nil); known {
+		t.Error("what is not told has a price")
 	}
 }
