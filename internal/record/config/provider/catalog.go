@@ -11,6 +11,8 @@ package provider
 import (
 	"slices"
 	"strings"
+
+	"github.com/kxtools/kx/pkg/wire"
 )
 
 // The kinds of providers: the dialects that they speak.
@@ -64,13 +66,9 @@ type Model struct {
 	Price     *Price
 }
 
-// Price is in US dollars for a million tokens.
-type Price struct {
-	Input      float64 `json:"input"`
-	Output     float64 `json:"output"`
-	CacheRead  float64 `json:"cache_read"`  // as input where it is not set
-	CacheWrite float64 `json:"cache_write"` // as input where it is not set
-}
+// Price is what a model costs. What the cache reads and writes costs as much as input
+// where that is not set.
+type Price = wire.Price
 
 // Role says which model does a kind of work.
 type Role struct {
