@@ -28,6 +28,7 @@ import (
 // this process.
 func runAgent(ctx context.Context, args []string, s *term.IO, getenv func(string) string, version string) int {
 	a := app.New(s, getenv, version)
+	site.Hide(a)
 	fs := flag.NewFlagSet("kxd agent", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fd := fs.Int("spec", -1, "")
