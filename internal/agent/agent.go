@@ -12,7 +12,7 @@
 //	turn_start   {turn, prompt?}                    a turn begins; the prompt comes with the first
 //	text         {text}                             what the model says
 //	model_call   {turn, say?, calls?, stop?}        the whole turn: nothing of it was acted on before.
-//	             {turn, error}                      or why there is none. calls are {id, tool, input}
+//	             {turn, error, retry_in_ms?}        or why there is none. calls are {id, tool, input}
 //	tool_call    {id, tool, input}                  a call is about to run: paths are absolute now
 //	tool_result  a result document                  how a call ended, or why it did not run
 //	approval     {id, call_id, tool, state}         a call waits for a person; state is pending
@@ -180,6 +180,9 @@ func (r *runner) ask(ctx context.Context) error {
 	t, err := r.Model.Turn(ctx, &model.Request{
 		Type: "model_request", V: wire.Version,
 		Turn: r.state.asked, Messages: r.state.messages, Tools: surface(r.Gate.Tools, r.Sees),
+		Retry: func(f *model.Failure) error {
+			return r.write(evModelCall, modelCall{Turn: n, Error: f.Err.Wire(), RetryInMS: f.Wait.Milliseconds()})
+		},
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -31,11 +31,12 @@ type (
 		Text string `json:"text"`
 	}
 	modelCall struct {
-		Turn  int          `json:"turn"`
-		Say   string       `json:"say,omitempty"`
-		Calls []model.Call `json:"calls,omitempty"`
-		Stop  bool         `json:"stop,omitempty"`
-		Error *wire.Error  `json:"error,omitempty"`
+		Turn      int          `json:"turn"`
+		Say       string       `json:"say,omitempty"`
+		Calls     []model.Call `json:"calls,omitempty"`
+		Stop      bool         `json:"stop,omitempty"`
+		Error     *wire.Error  `json:"error,omitempty"`
+		RetryInMS int64        `json:"retry_in_ms,omitempty"`
 	}
 	toolCall struct {
 		ID    string          `json:"id"`
