@@ -38,6 +38,8 @@ const (
 	KeyMissing KeyState = "missing"
 	KeyRevoked KeyState = "revoked"
 	KeyNone    KeyState = "none" // the server needs none
+
+	KeyUnreadable KeyState = "unreadable" // kx secret list says why
 )
 
 // Candidate is a model that can be asked on an account.
@@ -194,6 +196,8 @@ func lacks(a *provider.Account, s KeyState) string {
 		return a.Env + " is not set"
 	case s == KeyRevoked:
 		return "the key in slot " + a.Slot + " is revoked"
+	case s == KeyUnreadable:
+		return "the key in slot " + a.Slot + " can't be read"
 	}
 	return "there is no key in slot " + a.Slot
 }
@@ -214,8 +218,11 @@ func Ready(all []Candidate) ([]Candidate, error) {
 	}
 	err := fail.Unavailable("no_key", "no model can be asked: %s", strings.Join(why, "; ")).WithHint("kx model list")
 	for _, c := range all {
-		if c.Account.Slot != "" {
-			return nil, err.WithHint("kx secret set %s", c.Account.Slot)
+		switch slot := c.Account.Slot; {
+		case slot != "" && strings.HasSuffix(c.Skipped, "can't be read"):
+			return nil, err.WithHint("kx secret list")
+		case slot != "":
+			return nil, err.WithHint("kx secret set %s", slot)
 		}
 	}
 	return nil, err
