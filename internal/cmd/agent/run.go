@@ -17,6 +17,7 @@ import (
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate/scope"
 	"github.com/kxtools/kx/internal/model"
+	"github.com/kxtools/kx/internal/model/route"
 	"github.com/kxtools/kx/internal/record/session"
 )
 
@@ -25,10 +26,13 @@ type RunOptions struct {
 	App    *app.App
 	Scope  func(file string) (scope.Scope, error)
 	Become func(*app.App, *Spec) error
+	Check  func(route.Ask) error // whether there is such a model
 
 	Prompt       string
 	Script       string
 	Exec         string
+	Model        string
+	Role         string
 	MaxTurns     int
 	Wait         time.Duration
 	NewSession   string
@@ -37,7 +41,7 @@ type RunOptions struct {
 
 // NewRun returns the command; a nil run is the real one.
 func NewRun(a *app.App, run func(context.Context, *RunOptions) error) *app.Command {
-	o := &RunOptions{App: a, Scope: site.Of(a).Scope, Become: become}
+	o := &RunOptions{App: a, Scope: site.Of(a).Scope, Become: become, Check: func(ask route.Ask) error { return check(a, ask) }}
 	if run == nil {
 		run = start
 	}
@@ -47,10 +51,14 @@ func NewRun(a *app.App, run func(context.Context, *RunOptions) error) *app.Comma
 		What: `
 Runs a model in a loop: it answers with tool calls, the gate decides and runs them, and the results go back, until it is done. The prompt is an argument, or with - the standard input. With -o jsonl every event is printed as it happens, and a run record at the end.
 
-The model is a script of turns (--script FILE, one JSON object a line) or any program (--exec CMD) that reads a request a line from its standard input and writes a turn a line. See kx-json(7).
+The model is one of config.toml (--model ID, or the model of --role NAME and then those of its fallbacks; without either, that of [roles.default]), a script of turns (--script FILE, one JSON object a line) or any program (--exec CMD) that reads a request a line from its standard input and writes a turn a line. See kx.toml(5) and kx-json(7).
+
+A provider that is busy is asked again, on its other accounts too, for as long as a turn may wait (5 minutes); each failure is an event. What was shown once is not asked again.
 `,
 		Args: "[PROMPT|-]",
 		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "model", Usage: "ask the model `ID`: PROVIDER/MODEL, or a name that only one provider has", Destination: &o.Model},
+			&cli.StringFlag{Name: "role", Usage: "ask the model of the role `NAME`", Destination: &o.Role},
 			&cli.StringFlag{Name: "script", Usage: "play the turns in `FILE`", Destination: &o.Script},
 			&cli.StringFlag{Name: "exec", Usage: "let the program `CMD` be the model", Destination: &o.Exec},
 			&cli.IntFlag{Name: "max-turns", Usage: "end after `N` turns", Destination: &o.MaxTurns},
@@ -59,7 +67,8 @@ The model is a script of turns (--script FILE, one JSON object a line) or any pr
 			&cli.StringFlag{Name: "capabilities", Usage: "hide and bar what the scopes in `FILE` say", Destination: &o.Capabilities},
 		},
 		Examples: []app.Example{
-			{Line: `kx agent run "make the failing test pass" --exec ./model --wait 10m`},
+			{Line: `kx agent run "make the failing test pass" --wait 10m`, Does: "with the model of [roles.default]"},
+			{Line: `kx agent run "explain main.go" --model anthropic/claude-sonnet-5`},
 			{Line: "kx agent run - --exec ./model -o jsonl < task.md"},
 			{Line: "kx agent run --script turns.jsonl --mode plan"},
 		},
@@ -69,7 +78,7 @@ The model is a script of turns (--script FILE, one JSON object a line) or any pr
 			{Status: 4, Means: "the run is parked: a request waits for a person"}, {Status: 5}, {Status: 6}, {Status: 7, Means: "the session exists already"},
 			{Status: 130}, {Status: 143},
 		},
-		Complete: map[string]app.Completer{"script": app.Files, "capabilities": app.Files},
+		Complete: map[string]app.Completer{"model": site.Of(a).CompleteModels, "role": site.Of(a).CompleteRoles, "script": app.Files, "capabilities": app.Files},
 		Run: func(ctx context.Context, args []string) error {
 			if len(args) > 0 {
 				o.Prompt = args[0]
@@ -85,9 +94,16 @@ const (
 )
 
 func start(ctx context.Context, o *RunOptions) error {
+	ask := route.Ask{Model: o.Model, Role: o.Role}
 	switch {
 	case o.Script == "" && o.Exec == "":
-		return fail.Unavailable("no_model", "no model is given").WithHint("kx agent run --exec ./model")
+		if err := o.Check(ask); err != nil {
+			return err
+		}
+	case ask != route.Ask{}:
+		return fail.Usage("--script and --exec are models; give one of them, or --model and --role").WithHint("kx agent run --help")
+	}
+	switch {
 	case o.Script != "" && o.Exec != "":
 		return fail.Usage("--script and --exec are two models; give one").WithHint("kx agent run --help")
 	case o.MaxTurns < 0:
@@ -100,7 +116,7 @@ func start(ctx context.Context, o *RunOptions) error {
 			return err
 		}
 	}
-	spec := &Spec{ID: o.NewSession, Wait: o.Wait, Setup: Setup{Prompt: o.Prompt, Exec: o.Exec, MaxTurns: o.MaxTurns}}
+	spec := &Spec{ID: o.NewSession, Wait: o.Wait, Setup: Setup{Prompt: o.Prompt, Exec: o.Exec, Ask: ask, MaxTurns: o.MaxTurns}}
 	var err error
 	if spec.Setup.Scope, err = o.Scope(o.Capabilities); err != nil {
 		return err
@@ -130,9 +146,20 @@ func start(ctx context.Context, o *RunOptions) error {
 	}
 	switch {
 	case spec.Setup.Prompt == "" && o.Script == "":
-		return fail.Usage("there is no prompt").WithHint(`kx agent run "what to do" --exec ./model`)
+		return fail.Usage("there is no prompt").WithHint(`kx agent run "what to do"`)
 	case !utf8.ValidString(spec.Setup.Prompt):
 		return fail.Usage("the prompt is not valid UTF-8")
 	}
 	return o.Become(o.App, spec)
+}
+
+// check looks whether what is asked for is configured. Whether it has a key is known
+// where it is asked.
+func check(a *app.App, ask route.Ask) error {
+	catalog, err := site.Of(a).Models()
+	if err != nil {
+		return err
+	}
+	_, err = route.Resolve(catalog, ask, nil)
+	return err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/kxtools/kx/internal/gate"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/model"
+	"github.com/kxtools/kx/internal/model/route"
 	"github.com/kxtools/kx/internal/record/session"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -84,12 +85,16 @@ func create(a *app.App, store *session.Store, spec *cmdagent.Spec) (id string, e
 		return "", err
 	}
 	setup.Caller, setup.Cwd = s.Caller("agent"), where.Cwd
+	name, err := modelName(a, setup)
+	if err != nil {
+		return "", err
+	}
 	raw, err := wire.Marshal(setup)
 	if err != nil {
 		return "", err
 	}
 	meta, err := store.Create(session.Meta{
-		Session: wire.Session{ID: spec.ID, Workspace: where.Workspace, Mode: where.Mode, Model: setup.Model(), State: session.Running},
+		Session: wire.Session{ID: spec.ID, Workspace: where.Workspace, Mode: where.Mode, Model: name, State: session.Running},
 		Agent:   raw,
 	})
 	return meta.ID, err
@@ -121,6 +126,9 @@ func run(ctx context.Context, a *app.App, store *session.Store, id string, spec 
 		Session: id, Mode: meta.Mode, Caller: setup.Caller, Scope: setup.Scope, Run: true, Wait: spec.Wait,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if meta.Model, err = modelName(a, &setup); err != nil { // it may be another one now
 		return nil, err
 	}
 	m, err := start(a, g, &setup)
@@ -158,15 +166,26 @@ func enter(a *app.App, meta *session.Meta, setup *cmdagent.Setup) error {
 }
 
 // start makes the model ready.
-func start(a *app.App, g *gate.Gate, setup *cmdagent.Setup) (model.Model, error) {
+func start(a *app.App, g *gate.Gate, setup *cmdagent.Setup) (*route.Router, error) {
 	if setup.Script != "" {
-		return model.ParseScript([]byte(setup.Script), "the script")
+		m, err := model.ParseScript([]byte(setup.Script), "the script")
+		if err != nil {
+			return nil, err
+		}
+		return route.Alone(m), nil
+	}
+	if setup.Exec == "" {
+		return router(a, setup.Ask)
 	}
 	j, err := g.Reload()
 	if err != nil {
 		return nil, err
 	}
-	return model.StartExec(setup.Exec, setup.Cwd, proc.Env(j.Config.Sandbox.Env, a.Getenv), func(argv []string, dir string) (*sandbox.Cell, error) {
+	m, err := model.StartExec(setup.Exec, setup.Cwd, proc.Env(j.Config.Sandbox.Env, a.Getenv), func(argv []string, dir string) (*sandbox.Cell, error) {
 		return g.Sandbox.Confine(j.Place(g.Session), sandbox.Default.Under(j.Config.Limits.MaxSandbox), argv, dir)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return route.Alone(m), nil
 }
