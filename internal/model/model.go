@@ -70,7 +70,7 @@ type Request struct {
 	// listens. It returns an error to stop. The turn has the whole.
 	Said func(piece string) error `json:"-"`
 	// Retry is told of a failure after which the provider is asked again, before
-	// that. It returns an error to stop.
+	// that; its Wait is how long that takes. It returns an error to stop.
 	Retry func(*Failure) error `json:"-"`
 }
 

@@ -24,6 +24,9 @@ func (s *IO) Confirm(ctx context.Context, question string) (bool, error) {
 		return false, errors.Join(ErrNoTerminal, err)
 	}
 	defer tty.Close()
+	if s.hide != nil {
+		question = string(s.hide([]byte(question)))
+	}
 	type answer struct {
 		line string
 		err  error

@@ -20,6 +20,7 @@ var verbs = map[string]Verb{
 	"agent":   runAgent,
 	"approve": approve,
 	"hook":    postHook,
+	"model":   testModel,
 }
 
 // Main runs kxd with args, the line without the program's name.

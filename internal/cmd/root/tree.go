@@ -10,6 +10,7 @@ import (
 	"github.com/kxtools/kx/internal/cmd/config"
 	"github.com/kxtools/kx/internal/cmd/doctor"
 	"github.com/kxtools/kx/internal/cmd/man"
+	"github.com/kxtools/kx/internal/cmd/model"
 	"github.com/kxtools/kx/internal/cmd/policy"
 	"github.com/kxtools/kx/internal/cmd/tool"
 	"github.com/kxtools/kx/internal/cmd/trust"
@@ -52,6 +53,7 @@ Words come first, flags may stand anywhere: kx NOUN VERB [ARG...]. Documents are
 			doctor.New(a, nil),
 			newHelp(a),
 			man.New(a, nil),
+			model.New(a),
 			trust.New(a),
 			policy.New(a),
 			tool.New(a),

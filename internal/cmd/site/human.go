@@ -17,18 +17,12 @@ import (
 // Without either, for an answer other than yes, and for whatever runs below a
 // tool or an agent, the error exits with 3.
 func (s *Site) Human(ctx context.Context, line, question string) (wire.Decider, error) {
-	uid := os.Getuid()
-	by := wire.Decider{Kind: "human", PID: os.Getpid(), UID: &uid}
-	if err := s.belowRoot(line); err != nil {
+	by, err := s.person(line)
+	if err != nil || by.Via != "" {
 		return by, err
 	}
-	g := s.app.Globals
-	if g.Key != "" {
-		by.Via = "key"
-		return by, s.checkKey(g.Key)
-	}
 	way := line + ` --key "$(kx config path approver-key)"`
-	if g.NoInput {
+	if s.app.Globals.NoInput {
 		return by, fail.Denied("human_only", "%s is for a person, and --no-input forbids asking one", line).WithHint("%s", way)
 	}
 	yes, err := s.app.IO.Confirm(ctx, question)
@@ -41,6 +35,49 @@ func (s *Site) Human(ctx context.Context, line, question string) (wire.Decider, 
 		return by, fail.Denied("refused", "it was not confirmed: nothing was changed")
 	}
 	return by, nil
+}
+
+// person refuses what runs below a tool or an agent, and a wrong key.
+func (s *Site) person(line string) (wire.Decider, error) {
+	uid := os.Getuid()
+	by := wire.Decider{Kind: "human", PID: os.Getpid(), UID: &uid}
+	if err := s.belowRoot(line); err != nil {
+		return by, err
+	}
+	if key := s.app.Globals.Key; key != "" {
+		by.Via = "key"
+		return by, s.checkKey(key)
+	}
+	return by, nil
+}
+
+// Types lets a person type something that is not shown, which is as good as a yes:
+// line and the checks are those of Human. Nothing typed is a no.
+func (s *Site) Types(ctx context.Context, line, question string) (wire.Decider, string, error) {
+	by, err := s.person(line)
+	if err != nil {
+		return by, "", err
+	}
+	typed, err := s.hidden(ctx, question)
+	if err == nil && typed == "" {
+		err = fail.Denied("refused", "nothing was typed: nothing was changed")
+	}
+	return by, typed, err
+}
+
+// hidden asks for something that is not shown.
+func (s *Site) hidden(ctx context.Context, question string) (string, error) {
+	if s.app.Globals.NoInput {
+		return "", fail.Denied("human_only", "it has to be typed, and --no-input forbids asking").WithHint("kx secret set --help")
+	}
+	typed, err := s.app.IO.Hidden(ctx, question)
+	switch {
+	case errors.Is(err, term.ErrNoTerminal):
+		return "", fail.Denied("human_only", "it has to be typed, and there is no terminal to ask on").WithHint("kx secret set --help").Because(err)
+	case errors.Is(err, term.ErrLongLine):
+		return "", fail.Limit("line_too_long", "%v: give it on the standard input", err).WithHint("kx secret set --help").Because(err)
+	}
+	return typed, err
 }
 
 // checkKey compares the key in file with the approver key.

@@ -153,7 +153,7 @@ func (s *Store) place(m Meta) error {
 		return fail.Failed("write", "no session can be made in %s: %v", all, fsx.Reason(err)).WithHint("df -h %s", all).Because(err)
 	}
 	defer os.RemoveAll(tmp)
-	if err := writeMeta(tmp, m); err != nil {
+	if err := s.writeMeta(tmp, m); err != nil {
 		return err
 	}
 	err = os.Rename(tmp, s.dir(m.ID))
@@ -166,7 +166,14 @@ func (s *Store) place(m Meta) error {
 	return fsx.SyncDir(all)
 }
 
-func writeMeta(dir string, m Meta) error {
+func (s *Store) writeMeta(dir string, m Meta) error {
+	if _, has, err := s.secrets(m.Agent); err != nil {
+		return err
+	} else if has {
+		if m.Agent, err = s.shrink(dir, m.Agent); err != nil {
+			return err
+		}
+	}
 	data, err := wire.Marshal(m)
 	if err != nil {
 		return fail.Failed("session", "session %q can't be encoded: %v", m.ID, err).Because(err)
@@ -191,6 +198,9 @@ func (s *Store) Meta(id string) (Meta, error) {
 	if err := json.Unmarshal(data, &m); err != nil || m.ID != id {
 		return Meta{}, fail.Failed("session", "the record of session %q is damaged", id).WithHint("cat %s", path).Because(err)
 	}
+	if m.Agent, err = s.restore(id, m.Agent); err != nil {
+		return Meta{}, err
+	}
 	if m.State == Running && !s.Running(id) {
 		m.State = Failed // killed before it could say how it ended
 		if len(m.Pending) > 0 {
@@ -210,7 +220,7 @@ func (s *Store) Save(m Meta) error {
 		return err
 	}
 	m.UpdatedAt = s.now().UTC()
-	return writeMeta(s.dir(m.ID), m)
+	return s.writeMeta(s.dir(m.ID), m)
 }
 
 // List returns all sessions, the last touched first. The state of a run that
