@@ -38,9 +38,13 @@ func attach(a *app.App, mode string, setup *cmdagent.Setup) error {
 	if len(setup.Attach) == 0 {
 		return nil
 	}
+	here, err := site.Of(a).Path(".")
+	if err != nil {
+		return err
+	}
 	for i, name := range setup.Attach {
 		if !filepath.IsAbs(name) {
-			setup.Attach[i] = filepath.Join(setup.Cwd, name)
+			setup.Attach[i] = here + "/" + name // as it was written: a name may be protected, too
 		}
 	}
 	j, err := reading(a, "", mode, setup)
