@@ -53,7 +53,7 @@ func Attachable(j *judge.Judge, home string, names []string) error {
 		case missing(err):
 			return fail.Usage("there is no file %s to attach", name)
 		case err != nil && fail.Exit(err) == fail.ExitDenied:
-			return fail.Denied("denied", "%s can't be attached: %s", name, reason(err)).
+			return fail.Denied("denied", "%s can't be attached: %s", name, reason(err, name)).
 				WithHint("kx policy check --tool read_file --input '{\"path\":\"%s\"}'", name)
 		case err == nil:
 			f.Close()
@@ -128,7 +128,7 @@ func (a *attacher) add(name string, granted bool) {
 		body, err = a.body(f, &src)
 	}
 	if err != nil {
-		src.Lost = reason(err)
+		src.Lost = reason(err, src.Source)
 		fmt.Fprintf(&a.text, "[%s is not attached: %s]\n", place.Name(src.Source), src.Lost)
 	} else if body != "" {
 		seen := source(src.Source, src.Kind, body)

@@ -119,7 +119,13 @@ func missing(err error) bool {
 }
 
 // reason words an error for a note that names the file itself.
-func reason(err error) string { return fail.As(err).Msg }
+func reason(err error, name string) string {
+	msg := fail.As(err).Msg
+	if rest, ok := strings.CutPrefix(msg, place.Name(name)+" "); ok {
+		return "it " + rest
+	}
+	return msg
+}
 
 // lines cuts text behind the last line that fits, or in a line if that is the first.
 func lines(text []byte, most int) []byte {

@@ -125,7 +125,7 @@ func (r *reader) project(path string, left int) (Source, string, bool) {
 		body, err = f.text(maxProjectFile)
 	}
 	if err != nil {
-		src.Lost = reason(err)
+		src.Lost = reason(err, name)
 		return src, fmt.Sprintf("\n# %s was not read: %s\n", place.Name(name), src.Lost), true
 	}
 	most := min(maxProjectFile, max(left, 0))
