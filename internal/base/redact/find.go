@@ -37,9 +37,6 @@ func newFinder(patterns []pattern) *finder {
 		key := binary.LittleEndian.Uint64([]byte(p.text[:window]))
 		f.begin[key] = append(f.begin[key], p)
 	}
-	for _, list := range f.begin { // the longest first
-		slices.SortFunc(list, func(a, b pattern) int { return len(b.text) - len(a.text) })
-	}
 	return f
 }
 
@@ -48,6 +45,13 @@ type span struct {
 	start, end int
 	name       string
 }
+
+// part is how much of the beginning of a text is taken for it: half, and no few
+// characters. Somebody may have cut the rest off.
+func part(text string) int { return min(max(minPart, (len(text)+1)/2), len(text)) }
+
+// minPart is longer than what vendors begin their keys with.
+const minPart = 16
 
 // each yields every match, by its start. Of those that begin together it yields
 // the longest.
@@ -58,14 +62,31 @@ func (f *finder) each(text []byte, yield func(start, end int, name string)) {
 			i += int(s)
 			continue
 		}
+		longest, name := 0, ""
 		for _, p := range f.begin[binary.LittleEndian.Uint64(text[i:])] {
-			if len(p.text) <= len(text)-i && string(text[i:i+len(p.text)]) == p.text {
-				yield(i, i+len(p.text), p.name)
-				break
+			if n := common(text[i:], p.text); n > longest && n >= part(p.text) {
+				longest, name = n, p.name
 			}
+		}
+		if longest > 0 {
+			yield(i, i+longest, name)
 		}
 		i++
 	}
+}
+
+// common is the length of what b and s begin with.
+func common(b []byte, s string) int {
+	n := min(len(b), len(s))
+	if string(b[:n]) == s[:n] {
+		return n
+	}
+	for i := range n {
+		if b[i] != s[i] {
+			return i
+		}
+	}
+	return n
 }
 
 // find returns where secrets stand in b, in order and apart from each other.
