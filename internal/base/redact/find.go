@@ -7,8 +7,27 @@ import (
 	"strings"
 )
 
-// pattern is what is looked for, at least window bytes, and its marker.
-type pattern struct{ text, name string }
+// pattern is what is looked for, at least window bytes, its marker, and how much of
+// its beginning is taken for it: somebody may have cut the rest off.
+type pattern struct {
+	text, name string
+	least      int
+}
+
+// A part is half of a text, and no fewer characters than vendors begin their keys
+// with; of one line, no more than error messages show of a word.
+const (
+	minPart = 16
+	maxPart = 40
+)
+
+func part(text string, lines bool) int {
+	n := max(minPart, (len(text)+1)/2)
+	if !lines {
+		n = min(n, maxPart)
+	}
+	return min(n, len(text))
+}
 
 // window is the length of the beginnings by which patterns are found, and block
 // that of the pieces of it that say how far the next one may be: the method of
@@ -46,13 +65,6 @@ type span struct {
 	name       string
 }
 
-// part is how much of the beginning of a text is taken for it: half, and no few
-// characters. Somebody may have cut the rest off.
-func part(text string) int { return min(max(minPart, (len(text)+1)/2), len(text)) }
-
-// minPart is longer than what vendors begin their keys with.
-const minPart = 16
-
 // each yields every match, by its start. Of those that begin together it yields
 // the longest.
 func (f *finder) each(text []byte, yield func(start, end int, name string)) {
@@ -64,7 +76,7 @@ func (f *finder) each(text []byte, yield func(start, end int, name string)) {
 		}
 		longest, name := 0, ""
 		for _, p := range f.begin[binary.LittleEndian.Uint64(text[i:])] {
-			if n := common(text[i:], p.text); n > longest && n >= part(p.text) {
+			if n := common(text[i:], p.text); n > longest && n >= p.least {
 				longest, name = n, p.name
 			}
 		}
