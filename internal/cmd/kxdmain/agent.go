@@ -89,6 +89,7 @@ func create(a *app.App, store *session.Store, spec *cmdagent.Spec) (id string, e
 	if err != nil {
 		return "", err
 	}
+	setup.Prompt = string(a.IO.Clean([]byte(setup.Prompt))) // a model has no use for a secret
 	raw, err := wire.Marshal(setup)
 	if err != nil {
 		return "", err
