@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kxtools/kx/internal/agent/prompt"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/gate"
@@ -164,7 +166,7 @@ func (h *house) play(ctx context.Context, script string, change ...func(*Options
 	}
 	h.events = nil
 	o := Options{
-		Session: sessionID, Log: w, Past: h.store.Events(sessionID), Model: m, Prompt: "go",
+		Session: sessionID, Log: w, Past: h.store.Events(sessionID), Model: m, Prompt: func() (*prompt.Task, error) { return &prompt.Task{Prompt: "go"}, nil },
 		Emit: func(e wire.Event) error { h.events = append(h.events, e); return nil },
 		Gate: &gate.Gate{
 			Tools: h.tools(), Audit: h.log, Approvals: h.approvals, Now: time.Now,
@@ -214,7 +216,7 @@ func (h *house) ends(end *Outcome, err error, state string, exit int) {
 func trail(events []wire.Event) []string {
 	var list []string
 	for _, e := range events {
-		data := string(e.Data)
+		data := took.ReplaceAllString(string(e.Data), "")
 		if e.Event == evToolResult {
 			var r wire.Result
 			json.Unmarshal(e.Data, &r)
@@ -282,5 +284,8 @@ func (l *listener) said() []string {
 	}
 	return list
 }
+
+// took is how long a model took, which differs.
+var took = regexp.MustCompile(`,"duration_ms":\d+`)
 
 var errBroken = errors.New("broken")

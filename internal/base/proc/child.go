@@ -35,6 +35,9 @@ func Start(cmd *exec.Cmd, plan *jail.Plan) (*Child, error) {
 	if c.cell != nil {
 		c.cell.Started(err)
 	}
+	if err == nil {
+		leaders.Store(cmd.Process.Pid, true)
+	}
 	return c, err
 }
 
@@ -55,6 +58,7 @@ func (c *Child) start() error {
 // End ends all that came from the child, as at the end of a command, and returns
 // what it could not end.
 func (c *Child) End() (left []int) {
+	defer leaders.Delete(c.cmd.Process.Pid)
 	if c.walled {
 		return c.endWalled()
 	}

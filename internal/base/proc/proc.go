@@ -150,10 +150,12 @@ func start(s Spec) (*command, error) {
 		c.pipes.close()
 		return nil, err
 	}
+	leaders.Store(c.cmd.Process.Pid, true)
 	return c, nil
 }
 
 func (c *command) finish(res *Result) {
+	leaders.Delete(c.cmd.Process.Pid)
 	c.pipes.finish(res)
 	res.Duration = time.Since(c.began)
 }

@@ -25,6 +25,16 @@ func TestMain(m *testing.M) {
 	}
 	ctx, stop := Until(context.Background())
 	defer stop()
+	calledOff := Last(ctx, func() { fmt.Println("never") })
+	switch os.Getenv(signalChild) {
+	case "last words":
+		Last(ctx, func() { fmt.Println("last"); time.Sleep(patience) }) // nobody waits that long
+	case "last words, short":
+		Last(ctx, func() { fmt.Println("last") })
+	}
+	if !calledOff() {
+		os.Exit(8)
+	}
 	fmt.Println("ready")
 	<-ctx.Done()
 	fmt.Println(context.Cause(ctx))
@@ -57,6 +67,41 @@ func TestSecondSignalKills(t *testing.T) {
 		if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != sig {
 			t.Errorf("%v: the child ended with %v", sig, err)
 		}
+	}
+}
+
+// What is registered is done before the second signal kills, and neither it nor a
+// third signal is waited for too long.
+func TestLast(t *testing.T) {
+	for kind, third := range map[string]bool{"last words": true, "last words, short": false} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), signalChild+"="+kind)
+		lines, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"ready", "interrupted", "last"} {
+			var got string
+			if _, err := fmt.Fscanln(lines, &got); err != nil || got != want {
+				t.Errorf("%s: the child says %q, want %q: %v", kind, got, want, err)
+			}
+			if want == "last" && !third {
+				break
+			}
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Errorf("%s: %v", kind, err)
+			}
+		}
+		var exit *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
+			t.Errorf("%s: the child ended with %v", kind, err)
+		}
+	}
+	if !Last(context.Background(), func() {})() {
+		t.Error("without Until something is done")
 	}
 }
 

@@ -26,7 +26,12 @@ type IO struct {
 
 	InTTY, OutTTY, ErrTTY bool
 	OutColor, ErrColor    bool
-	Width                 int // columns of Out, 0 when it is no terminal
+	Width                 int  // columns of Out, 0 when it is no terminal
+	Dumb                  bool // the terminal can only be written on: TERM says so
+
+	// Pager is the line of the shell that shows what is longer than the screen, ""
+	// for none.
+	Pager string
 
 	// OpenTTY opens the controlling terminal.
 	OpenTTY func() (io.ReadWriteCloser, error)
@@ -73,7 +78,8 @@ func System() *IO {
 			return os.OpenFile("/dev/tty", os.O_RDWR, 0)
 		},
 	}
-	s.color(os.Getenv("NO_COLOR"), os.Getenv("TERM"))
+	s.look(os.Getenv("NO_COLOR"), os.Getenv("TERM"))
+	s.Pager = pager(os.LookupEnv("PAGER"))
 	if s.OutTTY {
 		if w, _, err := xterm.GetSize(int(os.Stdout.Fd())); err == nil {
 			s.Width = w
@@ -82,10 +88,11 @@ func System() *IO {
 	return s
 }
 
-// color allows colour on each stream that is a terminal, unless the
+// look allows colour on each stream that is a terminal, unless the
 // environment forbids it.
-func (s *IO) color(noColor, termName string) {
-	allowed := noColor == "" && termName != "dumb" && termName != ""
+func (s *IO) look(noColor, termName string) {
+	s.Dumb = termName == "dumb" || termName == ""
+	allowed := noColor == "" && !s.Dumb
 	s.OutColor = allowed && s.OutTTY
 	s.ErrColor = allowed && s.ErrTTY
 }

@@ -16,7 +16,7 @@ func TestColor(t *testing.T) {
 		{"", "", true, true, false, false},
 	} {
 		s := &IO{OutTTY: c.outTTY, ErrTTY: c.errTTY}
-		s.color(c.noColor, c.term)
+		s.look(c.noColor, c.term)
 		if s.OutColor != c.out || s.ErrColor != c.err {
 			t.Errorf("%+v: out %v, err %v", c, s.OutColor, s.ErrColor)
 		}

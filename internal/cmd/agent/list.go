@@ -7,6 +7,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/cmd/agent/tell"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/record/session"
 	"github.com/kxtools/kx/pkg/wire"
@@ -27,7 +28,7 @@ func NewList(a *app.App, run func(context.Context, *ListOptions) error) *app.Com
 	return &app.Command{
 		Name:     "list",
 		Usage:    "list the runs",
-		What:     "Lists the runs of agents, the last touched first.",
+		What:     "Lists the runs of agents, the last touched first, with how long ago that was.",
 		Examples: []app.Example{{Line: "kx agent list"}, {Line: "kx agent list -o jsonl | jq -r 'select(.state==\"parked\").id'"}},
 		Exits:    []app.Exit{{Status: 1, Means: "the record of a run is damaged"}},
 		Run:      func(ctx context.Context, _ []string) error { return run(ctx, o) },
@@ -49,7 +50,7 @@ func list(_ context.Context, o *ListOptions) error {
 	if err := out.List(o.App.Printer(), out.Columns[wire.Session]{
 		Header: []string{"ID", "STATE", "TURNS", "MODEL", "MODE", "UPDATED", "WAITS FOR", "WORKSPACE"},
 		Row: func(s wire.Session) []string {
-			return []string{s.ID, s.State, strconv.Itoa(s.Turns), s.Model, s.Mode, s.UpdatedAt.Local().Format("2006-01-02 15:04:05"), strings.Join(s.Pending, " "), s.Workspace}
+			return []string{s.ID, s.State, strconv.Itoa(s.Turns), s.Model, s.Mode, tell.Age(o.App.Now().Sub(s.UpdatedAt)), strings.Join(s.Pending, " "), s.Workspace}
 		},
 		Empty: "no runs",
 	}, docs); err != nil {

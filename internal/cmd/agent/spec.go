@@ -30,7 +30,9 @@ type Setup struct {
 	Script   string      `json:"script,omitempty"` // the text of the script
 	Exec     string      `json:"exec,omitempty"`   // the command line of the model
 	Ask      route.Ask   `json:"ask,omitzero"`
+	Attach   []string    `json:"attach,omitempty"` // files
 	MaxTurns int         `json:"max_turns,omitempty"`
+	MaxCost  float64     `json:"max_cost,omitempty"` // USD
 	Cwd      string      `json:"cwd"`
 	Caller   string      `json:"caller"`
 	Scope    scope.Scope `json:"scope"`

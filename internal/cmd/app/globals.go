@@ -85,6 +85,8 @@ var Env = []struct{ Name, Help string }{
 	{"KX_LOG", "what to log: trace, debug, info, warn or error"},
 	{"KX_KXD", "another kxd than the one beside kx"},
 	{"NO_COLOR", "not empty: as --no-color"},
+	{"PAGER", "shows on a terminal what is longer than the screen, less if it is not set; empty or cat: nothing does, as with --no-input"},
+	{"TERM", "dumb: no colour, no pager, and nothing is drawn over"},
 }
 
 // Settle weighs the environment against the flags and checks both. It runs once

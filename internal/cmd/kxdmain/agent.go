@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/kxtools/kx/internal/agent"
+	"github.com/kxtools/kx/internal/agent/prompt"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/base/proc"
@@ -42,7 +43,8 @@ func runAgent(ctx context.Context, args []string, s *term.IO, getenv func(string
 		if a.Globals = spec.Globals; a.Globals.NoColor {
 			s.OutColor, s.ErrColor = false, false
 		}
-		err = cmdagent.Stream(a, func(emit func(any) error) error { return play(ctx, a, spec, emit) })
+		signals.Last(ctx, proc.KillAll)
+		err = cmdagent.Stream(ctx, a, func(emit func(any) error) error { return play(ctx, a, spec, emit) })
 	}
 	if err == nil {
 		return fail.ExitOK
@@ -90,6 +92,9 @@ func create(a *app.App, store *session.Store, spec *cmdagent.Spec) (id string, e
 		return "", err
 	}
 	setup.Prompt = string(a.IO.Clean([]byte(setup.Prompt))) // a model has no use for a secret
+	if err := attach(a, where.Mode, setup); err != nil {
+		return "", err
+	}
 	raw, err := wire.Marshal(setup)
 	if err != nil {
 		return "", err
@@ -140,9 +145,12 @@ func run(ctx context.Context, a *app.App, store *session.Store, id string, spec 
 	if err := store.Save(meta); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
+	b := builder(a, id, meta.Mode, &setup)
 	end, err := agent.Run(ctx, agent.Options{
 		Session: id, Log: w, Past: store.Events(id), Gate: g, Model: m, Sees: setup.Scope.Sees,
-		Prompt: setup.Prompt, MaxTurns: setup.MaxTurns, Emit: func(e wire.Event) error { return emit(e) },
+		Prompt: func() (*prompt.Task, error) { return b.Task(setup.Prompt, setup.Attach) }, System: b.System, Window: window(a, &setup),
+		MaxTurns: setup.MaxTurns, MaxCost: setup.MaxCost, Cost: m.Cost,
+		Emit: func(e wire.Event) error { return emit(e) },
 	})
 	err = errors.Join(err, m.Close())
 	if end == nil {

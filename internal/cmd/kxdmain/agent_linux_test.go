@@ -38,7 +38,7 @@ func TestTextForAPerson(t *testing.T) {
 Done.
 `, "")
 	show := u.kx(0, "agent", "show", "r", "-o", "table").out.String()
-	if want := "> look around\nI look.\n  read_file   a.txt\n"; !strings.Contains(show, want) || strings.Count(show, "Done.") != 1 {
+	if want := "> look around\n\nturn 1 +0s\nI look.\n  t1.1   read_file   a.txt\n"; !strings.Contains(later.ReplaceAllString(took.ReplaceAllString(show, "$1"), "+0s"), want) || strings.Count(show, "Done.") != 1 {
 		t.Errorf("show prints\n%s", show)
 	}
 
@@ -190,7 +190,7 @@ func TestInterruptedWait(t *testing.T) {
 		u.until("it waits", func() bool { return strings.Contains(u.read("state/sessions/r/events.jsonl"), `"event":"approval"`) })
 		j.cmd.Process.Signal(sig)
 		j.ends(exit)
-		if want := map[int]string{130: "kx: interrupted\nhint: kx agent resume r\n", 143: "kx: terminated\nhint: kx agent resume r\n"}[exit]; j.err.String() != want {
+		if want := map[int]string{130: "kx: parked: interrupted\nhint: kx agent resume r\n", 143: "kx: parked: terminated\nhint: kx agent resume r\n"}[exit]; j.err.String() != want {
 			t.Errorf("%v: it says %q", sig, &j.err)
 		}
 		s := u.session("r")

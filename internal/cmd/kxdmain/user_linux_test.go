@@ -205,6 +205,9 @@ func (u *user) kx(exit int, args ...string) *job {
 // took is how long a call took: a slow machine says so.
 var took = regexp.MustCompile(`(?m) [0-9.]+m?s(:|$)`)
 
+// later is when something happened in a run.
+var later = regexp.MustCompile(`\+[0-9hms]+`)
+
 // says compares what was printed.
 func (j *job) says(out, err string) {
 	j.u.t.Helper()

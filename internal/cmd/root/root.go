@@ -54,7 +54,7 @@ func run(ctx context.Context, a *app.App, args []string) error {
 	}
 	path := commands(a.Root, line.Path)
 	if line.Help {
-		return a.Printer().Text(func(t *out.Text) { app.Help(t, path) })
+		return help(ctx, a, path, args)
 	}
 	if err := parse(ctx, path, line); err != nil {
 		return err
@@ -70,9 +70,9 @@ func run(ctx context.Context, a *app.App, args []string) error {
 		if err := c.CheckArgs(app.Words(path), line.Args); err != nil {
 			return err
 		}
-		return c.Run(ctx, line.Args)
+		return page(ctx, a, path, func(ctx context.Context) error { return c.Run(ctx, line.Args) })
 	case c == a.Root:
-		return a.Printer().Text(func(t *out.Text) { app.Help(t, path) })
+		return help(ctx, a, path, args)
 	}
 	return bare(a, path)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kxtools/kx/internal/cmd/model"
 	"github.com/kxtools/kx/internal/cmd/policy"
 	"github.com/kxtools/kx/internal/cmd/secret"
+	"github.com/kxtools/kx/internal/cmd/session"
 	"github.com/kxtools/kx/internal/cmd/tool"
 	"github.com/kxtools/kx/internal/cmd/trust"
 	"github.com/kxtools/kx/internal/cmd/version"
@@ -58,6 +59,7 @@ Words come first, flags may stand anywhere: kx NOUN VERB [ARG...]. Documents are
 			trust.New(a),
 			policy.New(a),
 			secret.New(a),
+			session.New(a),
 			tool.New(a),
 			version.New(a, nil),
 		},

@@ -1,6 +1,7 @@
 package root
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,4 +157,20 @@ func literal(words []*syntax.Word) []string {
 		list = append(list, b.String())
 	}
 	return list
+}
+
+// What is paged is there, and paged is what prints a list.
+func TestPagedCommands(t *testing.T) {
+	known := map[string]bool{}
+	tree().Root.Walk(func(path []*app.Command) { known[app.Words(path)] = true })
+	for _, words := range paged {
+		if !known[words] {
+			t.Errorf("there is no %s", words)
+		}
+	}
+	for words := range known {
+		if (strings.HasSuffix(words, " list") || strings.HasSuffix(words, " show")) && !slices.Contains(paged, words) {
+			t.Errorf("%s is not paged", words)
+		}
+	}
 }

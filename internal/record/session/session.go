@@ -105,6 +105,11 @@ func (s *Store) dir(id string) string { return filepath.Join(s.st.Dir(), folder,
 // Create makes a session. With an empty m.ID it chooses one of 4 characters,
 // of up to 6 where these are taken; one that is given must be free.
 func (s *Store) Create(m Meta) (Meta, error) {
+	return s.create(m, func(string, Meta) error { return nil })
+}
+
+// create is Create; fill puts into the folder of the session what it begins with.
+func (s *Store) create(m Meta, fill func(dir string, m Meta) error) (Meta, error) {
 	m.Type, m.V = "session", wire.Version
 	m.CreatedAt = s.now().UTC()
 	m.UpdatedAt = m.CreatedAt
@@ -115,12 +120,12 @@ func (s *Store) Create(m Meta) (Meta, error) {
 		if err := CheckID(m.ID); err != nil {
 			return m, err
 		}
-		return m, s.place(m)
+		return m, s.place(m, fill)
 	}
 	var err error
 	for try := range 12 { // each length has a fair chance before the next
 		m.ID = NewID(4 + try/4)
-		if err = s.place(m); fail.Exit(err) != fail.ExitConflict {
+		if err = s.place(m, fill); fail.Exit(err) != fail.ExitConflict {
 			break
 		}
 	}
@@ -143,7 +148,7 @@ func (s *Store) EnsureWorkspace(workspace string) (id string, err error) {
 
 // place makes the folder of m beside its name and moves it there when it is
 // whole; that fails if the name is taken.
-func (s *Store) place(m Meta) error {
+func (s *Store) place(m Meta, fill func(dir string, m Meta) error) error {
 	all, err := s.st.Sub(folder)
 	if err != nil {
 		return err
@@ -154,6 +159,9 @@ func (s *Store) place(m Meta) error {
 	}
 	defer os.RemoveAll(tmp)
 	if err := s.writeMeta(tmp, m); err != nil {
+		return err
+	}
+	if err := fill(tmp, m); err != nil {
 		return err
 	}
 	err = os.Rename(tmp, s.dir(m.ID))
