@@ -30,6 +30,7 @@ func (r *run) act(ctx context.Context, by wire.Decider) (*wire.Result, error) {
 	failpoint.Hit("intent.after")
 	start := r.gate.Now()
 	res := r.invoke(ctx)
+	r.hide(res) // before anything is counted, told or kept
 	failpoint.Hit("run.after")
 	outBytes, envelope, err := r.sizes(res)
 	if err == nil {
@@ -85,6 +86,7 @@ func (r *run) invoke(ctx context.Context) (res *wire.Result) {
 		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Home: r.gate.Home,
 		Judged:  r.judge.Judged(r.call.Tool, r.call.Input),
 		MayRead: r.Batch.judge.MayRead(r.call.Tool, r.decision),
+		Secrets: r.secrets,
 	}
 	if err := r.wallIn(env); err != nil {
 		return failed(err)

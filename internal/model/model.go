@@ -84,6 +84,7 @@ type Turn struct {
 	End    End     `json:"end,omitempty"`
 	Usage  *Usage  `json:"usage,omitempty"` // nil where the provider doesn't tell
 	Native *Native `json:"-"`
+	Word   string  `json:"-"` // the provider's own for why it ended, where End does not say it
 	By     string  `json:"-"` // provider/model that answered, "" for a script or a program
 }
 

@@ -7,8 +7,27 @@ import (
 	"strings"
 )
 
-// pattern is what is looked for, at least window bytes, and its marker.
-type pattern struct{ text, name string }
+// pattern is what is looked for, at least window bytes, its marker, and how much of
+// its beginning is taken for it: somebody may have cut the rest off.
+type pattern struct {
+	text, name string
+	least      int
+}
+
+// A part is half of a text, and no fewer characters than vendors begin their keys
+// with; of one line, no more than error messages show of a word.
+const (
+	minPart = 16
+	maxPart = 40
+)
+
+func part(text string, lines bool) int {
+	n := max(minPart, (len(text)+1)/2)
+	if !lines {
+		n = min(n, maxPart)
+	}
+	return min(n, len(text))
+}
 
 // window is the length of the beginnings by which patterns are found, and block
 // that of the pieces of it that say how far the next one may be: the method of
@@ -37,9 +56,6 @@ func newFinder(patterns []pattern) *finder {
 		key := binary.LittleEndian.Uint64([]byte(p.text[:window]))
 		f.begin[key] = append(f.begin[key], p)
 	}
-	for _, list := range f.begin { // the longest first
-		slices.SortFunc(list, func(a, b pattern) int { return len(b.text) - len(a.text) })
-	}
 	return f
 }
 
@@ -58,14 +74,31 @@ func (f *finder) each(text []byte, yield func(start, end int, name string)) {
 			i += int(s)
 			continue
 		}
+		longest, name := 0, ""
 		for _, p := range f.begin[binary.LittleEndian.Uint64(text[i:])] {
-			if len(p.text) <= len(text)-i && string(text[i:i+len(p.text)]) == p.text {
-				yield(i, i+len(p.text), p.name)
-				break
+			if n := common(text[i:], p.text); n > longest && n >= p.least {
+				longest, name = n, p.name
 			}
+		}
+		if longest > 0 {
+			yield(i, i+longest, name)
 		}
 		i++
 	}
+}
+
+// common is the length of what b and s begin with.
+func common(b []byte, s string) int {
+	n := min(len(b), len(s))
+	if string(b[:n]) == s[:n] {
+		return n
+	}
+	for i := range n {
+		if b[i] != s[i] {
+			return i
+		}
+	}
+	return n
 }
 
 // find returns where secrets stand in b, in order and apart from each other.

@@ -41,9 +41,10 @@ func New(secrets []Secret) *Redactor {
 	r := &Redactor{}
 	var plain, coded []pattern
 	for _, s := range named(secrets) {
-		plain = append(plain, pattern{s.Value, s.Name})
+		lines := strings.Contains(s.Value, "\n")
+		plain = append(plain, pattern{s.Value, s.Name, part(s.Value, lines)})
 		for _, c := range base64Cores(s.Value) {
-			coded = append(coded, pattern{c, s.Name})
+			coded = append(coded, pattern{c, s.Name, part(c, lines)})
 		}
 		r.spaces = r.spaces || strings.Contains(s.Value, " ")
 		r.longest = max(r.longest, longestForm*len(s.Value))

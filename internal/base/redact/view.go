@@ -98,8 +98,25 @@ func decode(b []byte, wide bool, special string, step func(out, in []byte) ([]by
 	return v
 }
 
-// unwrap leaves out the end of a line.
-func unwrap(out, _ []byte) ([]byte, int) { return bytes.TrimSuffix(out, []byte("\r")), 1 }
+// unwrap leaves out the end of a line, and what a listing puts before the next one:
+// spaces, or a number and a tab.
+func unwrap(out, in []byte) ([]byte, int) {
+	blank := func(at int) int {
+		for at < len(in) && (in[at] == ' ' || in[at] == '\t') {
+			at++
+		}
+		return at
+	}
+	n := blank(1)
+	digit := n
+	for digit < len(in) && in[digit] >= '0' && in[digit] <= '9' {
+		digit++
+	}
+	if digit > n && digit < len(in) && in[digit] == '\t' {
+		n = blank(digit)
+	}
+	return bytes.TrimSuffix(out, []byte("\r")), n
+}
 
 // percent reads a byte of a URL.
 func percent(out, in []byte) ([]byte, int) {

@@ -24,9 +24,7 @@ func (s *IO) Confirm(ctx context.Context, question string) (bool, error) {
 		return false, errors.Join(ErrNoTerminal, err)
 	}
 	defer tty.Close()
-	if s.hide != nil {
-		question = string(s.hide([]byte(question)))
-	}
+	question = string(s.Clean([]byte(question)))
 	type answer struct {
 		line string
 		err  error

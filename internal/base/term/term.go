@@ -46,6 +46,14 @@ func (s *IO) Hide(hide func([]byte) []byte) {
 	s.Out, s.Err = To(hiding{s.Out.w, hide}), To(hiding{s.Err.w, hide})
 }
 
+// Clean is what would be written of b: for what goes to other programs.
+func (s *IO) Clean(b []byte) []byte {
+	if s.hide == nil {
+		return b
+	}
+	return s.hide(b)
+}
+
 // hiding hides what each write has; a write is a whole line or more.
 type hiding struct {
 	w    io.Writer

@@ -71,6 +71,7 @@ func watch(ctx context.Context, o *WatchOptions) error {
 		}
 		defer end()
 		w.notify = notify.NewQueue(o.Notify, stderr, w.warn)
+		w.notify.Clean = o.App.IO.Clean
 		defer w.notify.Close()
 	}
 	if !o.App.Printer().Format().Data() {

@@ -91,6 +91,7 @@ func create(a *app.App, store *session.Store, spec *cmdagent.Spec) (id string, e
 	if err != nil {
 		return "", err
 	}
+	setup.Prompt = string(a.IO.Clean([]byte(setup.Prompt))) // a model has no use for a secret
 	if err := attach(a, where.Mode, setup); err != nil {
 		return "", err
 	}

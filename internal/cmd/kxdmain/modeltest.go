@@ -13,6 +13,7 @@ import (
 	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/app"
 	cmdmodel "github.com/kxtools/kx/internal/cmd/model"
+	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/model/probe"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -20,6 +21,7 @@ import (
 // testModel asks a model one small thing: kx model test becomes this process.
 func testModel(ctx context.Context, args []string, s *term.IO, getenv func(string) string, version string) int {
 	a := app.New(s, getenv, version)
+	site.Hide(a)
 	fs := flag.NewFlagSet("kxd model", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fd := fs.Int("spec", -1, "")

@@ -1,18 +1,25 @@
 package kxdmain
 
 import (
-	"github.com/kxtools/kx/internal/base/fail"
 	cmdagent "github.com/kxtools/kx/internal/cmd/agent"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/model"
+	"github.com/kxtools/kx/internal/model/anthropic"
+	"github.com/kxtools/kx/internal/model/openai"
+	dialect "github.com/kxtools/kx/internal/model/provider"
 	"github.com/kxtools/kx/internal/model/route"
+	"github.com/kxtools/kx/internal/record/config/provider"
 	record "github.com/kxtools/kx/internal/record/model"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
 // clients make the client of a model, by the kind of its provider.
-var clients = map[string]func(c route.Candidate, key string) model.Model{}
+var clients = map[string]func(dialect.Options) model.Model{
+	provider.Anthropic: func(o dialect.Options) model.Model { return anthropic.New(o) },
+	provider.OpenAI:    func(o dialect.Options) model.Model { return openai.NewResponses(o) },
+	provider.Chat:      func(o dialect.Options) model.Model { return openai.NewChat(o) },
+}
 
 // modelName is what the record of a session calls the model: that which is asked
 // first.
@@ -75,9 +82,8 @@ func routerOf(a *app.App, ready []route.Candidate, keys *site.Keys) (*route.Rout
 }
 
 func dial(c route.Candidate, key string) (model.Model, error) {
-	newClient := clients[c.Provider.Kind]
-	if newClient == nil {
-		return nil, fail.Unavailable("no_client", "this kx knows no provider of kind %q", c.Provider.Kind).WithHint("kx version")
-	}
-	return newClient(c, key), nil
+	return clients[c.Provider.Kind](dialect.Options{
+		Provider: c.Provider.Name, Account: c.Account.Name, BaseURL: c.Provider.BaseURL, Key: key, Model: c.Model.Name,
+		MaxOutput: int(c.Model.MaxOutput), Thinking: int(c.Model.Thinking), Effort: c.Model.Effort,
+	}), nil
 }

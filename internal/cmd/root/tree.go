@@ -12,6 +12,7 @@ import (
 	"github.com/kxtools/kx/internal/cmd/man"
 	"github.com/kxtools/kx/internal/cmd/model"
 	"github.com/kxtools/kx/internal/cmd/policy"
+	"github.com/kxtools/kx/internal/cmd/secret"
 	"github.com/kxtools/kx/internal/cmd/session"
 	"github.com/kxtools/kx/internal/cmd/tool"
 	"github.com/kxtools/kx/internal/cmd/trust"
@@ -57,6 +58,7 @@ Words come first, flags may stand anywhere: kx NOUN VERB [ARG...]. Documents are
 			model.New(a),
 			trust.New(a),
 			policy.New(a),
+			secret.New(a),
 			session.New(a),
 			tool.New(a),
 			version.New(a, nil),

@@ -17,7 +17,7 @@ import (
 // Without either, for an answer other than yes, and for whatever runs below a
 // tool or an agent, the error exits with 3.
 func (s *Site) Human(ctx context.Context, line, question string) (wire.Decider, error) {
-	by, err := s.person(line)
+	by, err := s.Person(line)
 	if err != nil || by.Via != "" {
 		return by, err
 	}
@@ -37,8 +37,9 @@ func (s *Site) Human(ctx context.Context, line, question string) (wire.Decider, 
 	return by, nil
 }
 
-// person refuses what runs below a tool or an agent, and a wrong key.
-func (s *Site) person(line string) (wire.Decider, error) {
+// Person refuses what runs below a tool or an agent, and a wrong key. It asks
+// nothing: its caller does, see Types.
+func (s *Site) Person(line string) (wire.Decider, error) {
 	uid := os.Getuid()
 	by := wire.Decider{Kind: "human", PID: os.Getpid(), UID: &uid}
 	if err := s.belowRoot(line); err != nil {
@@ -51,22 +52,9 @@ func (s *Site) person(line string) (wire.Decider, error) {
 	return by, nil
 }
 
-// Types lets a person type something that is not shown, which is as good as a yes:
-// line and the checks are those of Human. Nothing typed is a no.
-func (s *Site) Types(ctx context.Context, line, question string) (wire.Decider, string, error) {
-	by, err := s.person(line)
-	if err != nil {
-		return by, "", err
-	}
-	typed, err := s.hidden(ctx, question)
-	if err == nil && typed == "" {
-		err = fail.Denied("refused", "nothing was typed: nothing was changed")
-	}
-	return by, typed, err
-}
-
-// hidden asks for something that is not shown.
-func (s *Site) hidden(ctx context.Context, question string) (string, error) {
+// Types asks a person for something that is not shown while it is typed, on the
+// controlling terminal.
+func (s *Site) Types(ctx context.Context, question string) (string, error) {
 	if s.app.Globals.NoInput {
 		return "", fail.Denied("human_only", "it has to be typed, and --no-input forbids asking").WithHint("kx secret set --help")
 	}

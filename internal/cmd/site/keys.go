@@ -1,8 +1,9 @@
 package site
 
 import (
+	"context"
+
 	"github.com/kxtools/kx/internal/base/fail"
-	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/model/route"
 	"github.com/kxtools/kx/internal/record/config/provider"
 	"github.com/kxtools/kx/internal/record/secret"
@@ -10,8 +11,8 @@ import (
 
 // Keys are the keys of providers' accounts.
 type Keys struct {
-	app   *app.App
-	store *secret.Store
+	site  *Site
+	store *secret.Store // to look at
 }
 
 // Keys opens them. It makes nothing.
@@ -20,7 +21,7 @@ func (s *Site) Keys() (*Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keys{s.app, secret.New(st)}, nil
+	return &Keys{s, secret.New(st)}, nil
 }
 
 // State says how the key of an account stands, without looking at it.
@@ -28,7 +29,7 @@ func (k *Keys) State(a *provider.Account) route.KeyState {
 	switch {
 	case !a.Keyed():
 		return route.KeyNone
-	case a.Env != "" && k.app.Getenv(a.Env) != "":
+	case a.Env != "" && k.site.app.Getenv(a.Env) != "":
 		return route.KeySet
 	case a.Env != "":
 		return route.KeyMissing
@@ -46,11 +47,15 @@ func (k *Keys) State(a *provider.Account) route.KeyState {
 }
 
 // Get returns the key of an account.
-func (k *Keys) Get(a *provider.Account) (string, error) {
+func (k *Keys) Get(ctx context.Context, a *provider.Account) (string, error) {
 	if a.Env == "" {
-		return k.store.Get(a.Slot)
+		store, err := k.site.Secrets(ctx)
+		if err != nil {
+			return "", err
+		}
+		return store.Get(a.Slot)
 	}
-	key := k.app.Getenv(a.Env)
+	key := k.site.app.Getenv(a.Env)
 	if key == "" {
 		return "", fail.Unavailable("no_key", "%s is not set, and account %s has its key there", a.Env, a.Name).WithHint("kx model list")
 	}

@@ -20,7 +20,7 @@ func (s *Site) Secrets(ctx context.Context) (*secret.Store, error) {
 	}
 	store := secret.New(st)
 	store.Ask = func(question string) (string, error) {
-		typed, err := s.hidden(ctx, question)
+		typed, err := s.Types(ctx, question)
 		if e := fail.As(err); e != nil && e.Code == "human_only" {
 			return "", errors.Join(secret.ErrLocked, err)
 		}

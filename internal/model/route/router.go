@@ -45,7 +45,7 @@ const OK = "ok"
 // Options say who is asked, and how.
 type Options struct {
 	Candidates []Candidate // in order, at least one, none of them skipped
-	Key        func(*provider.Account) (string, error)
+	Key        func(context.Context, *provider.Account) (string, error)
 	Dial       func(c Candidate, key string) (model.Model, error)
 	Admit      Admit                             // nil for yes
 	Resolved   func(c Candidate, outcome string) // told when something else came of asking than the last time; nil if nobody listens
@@ -198,7 +198,7 @@ func (r *Router) try(ctx context.Context, p *place, q *model.Request) (*model.Tu
 		key := ""
 		if p.Account.Keyed() {
 			var err error
-			if key, err = r.Key(p.Account); err != nil {
+			if key, err = r.Key(ctx, p.Account); err != nil {
 				return nil, &model.Failure{Class: model.Auth, Err: fail.As(err)}
 			}
 		}

@@ -86,7 +86,7 @@ func (w *world) router(ask Ask) *Router {
 	}
 	return New(Options{
 		Candidates: all,
-		Key: func(a *provider.Account) (string, error) {
+		Key: func(_ context.Context, a *provider.Account) (string, error) {
 			if w.keys[a.Name] == "" {
 				return "", fail.Unavailable("secret_revoked", "slot %s is revoked", a.Slot).WithHint("kx secret set %s", a.Slot)
 			}
