@@ -67,6 +67,15 @@ func (h hiding) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// file is the file that a stream writes to, hidden from or not.
+func file(w io.Writer) (*os.File, bool) {
+	if h, ok := w.(hiding); ok {
+		w = h.w
+	}
+	f, ok := w.(*os.File)
+	return f, ok
+}
+
 // System returns the streams of the process.
 func System() *IO {
 	s := &IO{
