@@ -138,6 +138,9 @@ func TestRefusal(t *testing.T) {
 	if e := fail.As(err); e.Code != "refused" || !strings.Contains(e.Msg, "I can't help with that.") || len(h.ran()) > 0 {
 		t.Errorf("%+v, ran %v", e, h.ran())
 	}
+	if got := trail(h.events); got[2] != `model_call {"turn":1,"say":"I can't help with that.","end":"refusal"}` {
+		t.Errorf("event %s", got[2])
+	}
 	end, err, l := h.improvise(improvised{says(model.Turn{Say: "Well then."})})
 	h.ends(end, err, Completed, 0)
 	same(t, "messages", l.said(), []string{"user go"})
