@@ -78,7 +78,7 @@ func (s *conversation) apply(event string, data json.RawMessage) error {
 			}
 		})
 	case evToolResult:
-		return read(data, s.result)
+		return read(data, func(d *resultRef) { s.result(d.whole()) })
 	case evTurnEnd:
 		s.close()
 	}

@@ -66,6 +66,16 @@ type (
 	callRef struct {
 		ID string `json:"id"`
 	}
+	// resultRef is what a fold needs of a result: the decision is most of it.
+	resultRef struct {
+		ID     string      `json:"id"`
+		Tool   string      `json:"tool"`
+		Status wire.Status `json:"status"`
+		Output struct {
+			Text any `json:"text"`
+		} `json:"output"`
+		Error *wire.Error `json:"error"`
+	}
 	approvalEvent struct {
 		ID     string `json:"id"`
 		CallID string `json:"call_id"`
@@ -84,6 +94,10 @@ type (
 		Output string `json:"output,omitempty"`
 	}
 )
+
+func (d *resultRef) whole() *wire.Result {
+	return &wire.Result{ID: d.ID, Tool: d.Tool, Status: d.Status, Output: wire.Output{"text": d.Output.Text}, Error: d.Error}
+}
 
 // keep returns n for the log.
 func keep(n *model.Native) *native {

@@ -57,9 +57,11 @@ decision = "deny"
 reason = "it is secret"
 `
 
-func newHouse(t testing.TB) *house {
+func newHouse(t testing.TB) *house { t.Helper(); return newHouseIn(t, t.TempDir()) }
+
+func newHouseIn(t testing.TB, dir string) *house {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -167,7 +167,14 @@ func TestScreenInterrupt(t *testing.T) {
 // The second ^C ends everything at once: the command and the model, whatever they do
 // against it. The session can be resumed all the same.
 func TestScreenKill(t *testing.T) {
+	for _, walls := range []string{"", "sandbox = \"host\"\n"} {
+		kills(t, walls)
+	}
+}
+
+func kills(t *testing.T, walls string) {
 	u := newUser(t)
+	u.write("config/policy.toml", "[[rule]]\ntool = \"bash\"\ndecision = \"allow\"\n"+walls)
 	u.stubborn()
 	u.write("home/ws/model.sh", `trap '' INT TERM HUP
 read -r line
