@@ -67,6 +67,16 @@ func (h hiding) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// file returns the file that a stream writes to, whatever is hidden on the way.
+func (s Stream) file() (*os.File, bool) {
+	w := s.w
+	if h, ok := w.(hiding); ok {
+		w = h.w
+	}
+	f, ok := w.(*os.File)
+	return f, ok
+}
+
 // System returns the streams of the process.
 func System() *IO {
 	s := &IO{

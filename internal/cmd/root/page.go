@@ -12,8 +12,8 @@ import (
 // and neither ask nor do anything.
 var paged = []string{
 	"kx agent list", "kx agent show", "kx approve list", "kx approve show", "kx audit list", "kx audit show",
-	"kx config show", "kx help", "kx policy lint", "kx policy matrix", "kx policy replay", "kx policy rules",
-	"kx tool list", "kx tool show", "kx trust list",
+	"kx config show", "kx help", "kx model list", "kx policy lint", "kx policy matrix", "kx policy replay", "kx policy rules",
+	"kx secret list", "kx tool list", "kx tool show", "kx trust list",
 }
 
 // page runs a command; a pager shows what is longer than the screen. With --no-input
