@@ -11,7 +11,8 @@
 //
 //	turn_start   {turn, prompt?, attached?, images?, context?, window?}
 //	                                                a turn begins; the prompt and what is attached
-//	                                                to it come with the first
+//	                                                to it come with the first. Where a process died
+//	                                                amid an answer, the next one begins it again
 //	text         {text, more?}                      what the model says; more: the next one goes on with it
 //	model_call   {turn, say?, calls?, stop?, end?, by?, usage?, cost_usd?, native?}
 //	                                                the whole turn: nothing of it was acted on before.
@@ -250,8 +251,8 @@ func (r *runner) ask(ctx context.Context) error {
 	return r.judge(&call)
 }
 
-// begin writes that turn n begins, unless an earlier process did, and returns what
-// the model is told before all else.
+// begin writes that turn n begins, unless an earlier process did and nothing was said
+// since, and returns what the model is told before all else.
 func (r *runner) begin(n int, tools []model.Tool) (string, error) {
 	start := turnStart{Turn: n, Window: r.Window}
 	system := &prompt.System{}
@@ -261,11 +262,12 @@ func (r *runner) begin(n int, tools []model.Tool) (string, error) {
 			return "", err
 		}
 	}
-	if r.state.begun >= n {
+	again := r.state.begun >= n
+	if again && !r.state.half {
 		return system.Text, nil
 	}
 	start.Context = system.Sources
-	if n == 1 && r.Prompt != nil {
+	if n == 1 && !again && r.Prompt != nil {
 		task, err := r.Prompt()
 		if err != nil {
 			return "", err

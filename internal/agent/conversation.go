@@ -20,10 +20,11 @@ type callState struct {
 // made of nothing else, so a later process has the same one.
 type conversation struct {
 	messages []model.Message
-	asked    int // turns that the model was asked for and does not give again
-	turns    int // turns that it gave
-	begun    int // the last turn that was begun
-	over     int // the last turn that is over
+	asked    int  // turns that the model was asked for and does not give again
+	turns    int  // turns that it gave
+	begun    int  // the last turn that was begun
+	half     bool // something was said of its answer, which did not come
+	over     int  // the last turn that is over
 	open     []*callState
 	used     map[string]bool // ids of calls
 	closed   bool            // the last turn is over
@@ -60,6 +61,7 @@ func fold(events iter.Seq2[wire.Event, error]) (*conversation, error) {
 
 // apply takes in one event.
 func (s *conversation) apply(event string, data json.RawMessage) error {
+	s.half = event == evText
 	switch event {
 	case evTurnStart:
 		return read(data, s.begin)

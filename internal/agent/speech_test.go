@@ -193,3 +193,18 @@ func TestSpeechIsNotHeard(t *testing.T) {
 		t.Errorf("%v, %+v, %v", stopped, end.Run, err)
 	}
 }
+
+// Where a process was killed amid an answer, the next one begins the turn again, so that
+// nobody takes one answer for the rest of another.
+func TestSpeechThatIsCutOff(t *testing.T) {
+	h := newHouse(t)
+	for _, e := range []struct{ event, data string }{{evTurnStart, `{"turn":1,"prompt":"go"}`}, {evText, `{"text":"I thi","more":true}`}} {
+		if _, err := h.store.AppendShared(sessionID, e.event, json.RawMessage(e.data), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end, err, l := h.improvise(improvised{says(model.Turn{Say: "I think."})})
+	h.ends(end, err, Completed, 0)
+	same(t, "events", trail(h.events)[:3], []string{`turn_start {"turn":1}`, `text {"text":"I think."}`, `model_call {"turn":1,"say":"I think."}`})
+	same(t, "messages", l.said(), []string{"user go"})
+}

@@ -67,9 +67,8 @@ func (h hiding) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// file returns the file that a stream writes to, whatever is hidden on the way.
-func (s Stream) file() (*os.File, bool) {
-	w := s.w
+// file is the file that a stream writes to, hidden from or not.
+func file(w io.Writer) (*os.File, bool) {
 	if h, ok := w.(hiding); ok {
 		w = h.w
 	}
