@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -101,14 +101,15 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		key = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	}
 	var body struct {
-		Model    string          `json:"model"`
-		Messages []any           `json:"messages"`
-		Tools    json.RawMessage `json:"tools"`
+		Model string `json:"model"`
 	}
-	err := json.NewDecoder(bufio.NewReader(r.Body)).Decode(&body)
+	raw, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(raw, &body)
+	}
 	f.mu.Lock()
 	p, ok := f.next(key, body.Model)
-	line, _ := json.Marshal(map[string]any{"path": r.URL.Path, "key": key, "model": body.Model, "messages": len(body.Messages), "tools": len(body.Tools) > 2})
+	line, _ := json.Marshal(map[string]any{"path": r.URL.Path, "key": key, "model": body.Model, "body": string(raw)})
 	f.log.Write(append(line, '\n'))
 	f.mu.Unlock()
 	switch {

@@ -229,7 +229,8 @@ func (r *runner) ask(ctx context.Context) error {
 		Turn: r.state.asked, System: system, Messages: r.state.messages, Tools: tools,
 		Said: said.said,
 		Retry: func(f *model.Failure) error {
-			failed := modelCall{Turn: n, Error: f.Err.Wire(), RetryInMS: f.Wait.Milliseconds()}
+			wait := f.Wait.Milliseconds()
+			failed := modelCall{Turn: n, Error: f.Err.Wire(), RetryInMS: &wait}
 			return errors.Join(said.broke(), r.write(evModelCall, failed))
 		},
 	})

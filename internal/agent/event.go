@@ -48,7 +48,7 @@ type (
 		DurationMS int64        `json:"duration_ms,omitempty"`
 		Native     *native      `json:"native,omitempty"`
 		Error      *wire.Error  `json:"error,omitempty"`
-		RetryInMS  int64        `json:"retry_in_ms,omitempty"`
+		RetryInMS  *int64       `json:"retry_in_ms,omitempty"` // 0 for at once, of somebody else
 	}
 	// native is a model.Native whose content is kept as text: it goes back to its
 	// provider word for word, and what is long lies in one blob.

@@ -30,7 +30,6 @@ func (r *run) act(ctx context.Context, by wire.Decider) (*wire.Result, error) {
 	failpoint.Hit("intent.after")
 	start := r.gate.Now()
 	res := r.invoke(ctx)
-	r.hide(res) // before anything is counted, told or kept
 	failpoint.Hit("run.after")
 	outBytes, envelope, err := r.sizes(res)
 	if err == nil {

@@ -366,7 +366,7 @@ func (r *run) record(by wire.Decider, barrier bool) error {
 	}
 	line := audit.Decision{
 		Type: audit.TypeDecision, V: wire.Version, CallID: r.call.ID, Session: r.gate.Session, Caller: r.gate.Caller,
-		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Decision: *r.decision, Input: view(r.secrets.JSON(r.call.Input)), InputBlob: blob,
+		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Decision: *r.decision, Input: view(r.call.Input), InputBlob: blob,
 		ActionHash: r.hash, DecidedBy: by, PolicyDigest: r.judge.Rules.Digest,
 	}
 	if r.approval != nil {

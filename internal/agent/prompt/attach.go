@@ -69,7 +69,7 @@ func (b *Builder) Task(text string, attach []string) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &attacher{reader: reader{judge: j, home: b.Home}, left: maxAttached, pixels: maxImages, seen: map[string]bool{}}
+	a := &attacher{reader: reader{j, b.Home, b.Hide}, left: maxAttached, pixels: maxImages, seen: map[string]bool{}}
 	for _, name := range attach {
 		a.add(name, true)
 	}

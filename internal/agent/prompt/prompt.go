@@ -54,6 +54,9 @@ type Builder struct {
 	Open func() (*judge.Judge, error)
 	Home string
 	Now  func() time.Time
+	// Hide takes known secrets out of what is read, which a model has no use for;
+	// nil for none.
+	Hide func([]byte) []byte
 
 	tools Source // once they are counted
 }

@@ -20,6 +20,7 @@ import (
 type reader struct {
 	judge *judge.Judge
 	home  string
+	hide  func([]byte) []byte // takes known secrets out; nil where nothing is read
 }
 
 // file is an open file, or a folder.
@@ -29,6 +30,7 @@ type file struct {
 	show string
 	size int64
 	dir  bool
+	hide func([]byte) []byte
 }
 
 // locate returns the canonical path of a name and what is decided of reading it: the
@@ -75,7 +77,7 @@ func (r *reader) open(name string, granted bool) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{path: where, show: p.Show, size: st.Size()}
+	f := &file{path: where, show: p.Show, size: st.Size(), hide: r.hide}
 	if st.IsDir() {
 		f.dir = true
 		if f.File, err = p.Root.Open(p.Rel); err != nil {
@@ -97,7 +99,7 @@ func (f *file) Close() {
 	}
 }
 
-// text returns the first bytes of a file that is text.
+// text returns the first bytes of a file that is text, without known secrets.
 func (f *file) text(most int) ([]byte, error) {
 	if f.dir {
 		return nil, fail.Failed("is_folder", "it is a folder")
@@ -110,6 +112,9 @@ func (f *file) text(most int) ([]byte, error) {
 		return nil, err
 	}
 	body = bytes.TrimPrefix(body, place.BOM)
+	if f.hide != nil {
+		body = f.hide(body)
+	}
 	return []byte(place.Readable(string(body))), nil
 }
 

@@ -66,7 +66,7 @@ func (b *Builder) System(tools []model.Tool) (*System, error) {
 	}
 	s := &System{Text: text.String()}
 	s.Sources = append(s.Sources, source("kx", KindSystem, s.Text))
-	r := &reader{judge: j, home: b.Home}
+	r := &reader{j, b.Home, b.Hide}
 	left := maxProject
 	for _, dir := range folders(j) {
 		for _, name := range projectFiles {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	xterm "golang.org/x/term"
+	"golang.org/x/sys/unix"
 )
 
 // maxTyped is the longest line that a terminal hands over; what is typed beyond it
@@ -29,44 +29,47 @@ func (s *IO) Hidden(ctx context.Context, question string) (string, error) {
 	if !ok {
 		return "", ErrNoTerminal
 	}
-	before, err := xterm.GetState(int(f.Fd()))
+	loud, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
 	if err != nil {
 		return "", errors.Join(ErrNoTerminal, err)
 	}
+	quiet := *loud
+	quiet.Lflag &^= unix.ECHO
+	quiet.Lflag |= unix.ICANON | unix.ISIG | unix.ECHONL // the end of the line is shown
+	quiet.Iflag |= unix.ICRNL
+	if err := unix.IoctlSetTermios(int(f.Fd()), setTermios, &quiet); err != nil {
+		return "", errors.Join(ErrNoTerminal, err)
+	}
+	defer func() { _ = unix.IoctlSetTermios(int(f.Fd()), setTermios, loud) }()
 	type answer struct {
-		line []byte
+		line string
 		err  error
 	}
 	answered := make(chan answer, 1)
-	go func() {
-		line, err := askHidden(f, question)
+	go func() { // a terminal may be stopped: also writing to it takes as long as it takes
+		line, err := typed(f, question)
 		answered <- answer{line, err}
 	}()
 	select {
 	case <-ctx.Done():
-		_ = xterm.Restore(int(f.Fd()), before) // or the terminal stays without an echo
 		_, _ = io.WriteString(f, "\n")
 		return "", ctx.Err()
 	case a := <-answered:
-		switch {
-		case errors.Is(a.err, io.EOF):
-			return "", nil
-		case a.err == nil && len(a.line) >= maxTyped:
+		if len(a.line) >= maxTyped {
 			return "", ErrLongLine
 		}
-		return string(a.line), a.err
+		return a.line, a.err
 	}
 }
 
-// askHidden shows a question and reads a line. Keys count once it is there.
-func askHidden(f *os.File, question string) ([]byte, error) {
-	if err := discardInput(f); err != nil {
-		return nil, errors.Join(ErrNoTerminal, err)
+// typed shows a question and reads the line that is typed then.
+func typed(f *os.File, question string) (string, error) {
+	err := discardInput(f)
+	if err == nil {
+		_, err = io.WriteString(f, Sanitize(question))
 	}
-	if _, err := io.WriteString(f, Sanitize(question)); err != nil {
-		return nil, errors.Join(ErrNoTerminal, err)
+	if err != nil {
+		return "", errors.Join(ErrNoTerminal, err)
 	}
-	line, err := xterm.ReadPassword(int(f.Fd()))
-	_, _ = io.WriteString(f, "\n")
-	return line, err
+	return readLine(f)
 }

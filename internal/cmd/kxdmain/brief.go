@@ -17,7 +17,7 @@ func builder(a *app.App, id, mode string, setup *cmdagent.Setup) *prompt.Builder
 		home = d.Home
 	}
 	return &prompt.Builder{
-		Open: func() (*judge.Judge, error) { return reading(a, id, mode, setup) }, Home: home, Now: a.Now,
+		Open: func() (*judge.Judge, error) { return reading(a, id, mode, setup) }, Home: home, Now: a.Now, Hide: a.IO.Clean,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
@@ -58,6 +59,10 @@ func test(ctx context.Context, a *app.App, spec *cmdmodel.Spec) error {
 	}
 	doc := wire.ModelTest{Type: "model_test", V: wire.Version, ID: c.ID(), Provider: c.Provider.Name, Model: c.Model.Name, Account: c.Account.Name}
 	t, failed := probe.Run(ctx, r, c.Account.Keyed(), a.Now, &doc)
+	if e := fail.As(failed); e != nil && strings.HasPrefix(e.Hint, "kx model test ") {
+		failed = e.WithHint("kx model list") // this is the test
+		doc.Error = fail.As(failed).Wire()
+	}
 	if t != nil {
 		doc.CostUSD, _ = r.Cost(c.ID(), t.Usage)
 	}

@@ -49,8 +49,9 @@ type part struct {
 	cites []json.RawMessage
 }
 
-// ends are the reasons to stop that are more than an end.
+// ends are the reasons to stop.
 var ends = map[string]model.End{
+	"": model.EndNormal, "end_turn": model.EndNormal, "tool_use": model.EndNormal, "stop_sequence": model.EndNormal, "pause_turn": model.EndNormal,
 	"max_tokens":                    model.EndLength,
 	"model_context_window_exceeded": model.EndLength,
 	"refusal":                       model.EndRefusal,
@@ -215,6 +216,9 @@ func (a *answer) count(u usage) {
 // turn makes the turn of an answer that is whole.
 func (a *answer) turn(line *provider.Line) (*model.Turn, error) {
 	t := &model.Turn{End: ends[a.stop]}
+	if _, known := ends[a.stop]; !known {
+		t.Word = a.stop
+	}
 	if a.usage != nil && *a.usage != (model.Usage{}) {
 		t.Usage = a.usage
 	}
@@ -250,11 +254,14 @@ func (a *answer) turn(line *provider.Line) (*model.Turn, error) {
 	if t.Calls, err = calls.List(a.e, t.End == model.EndLength); err != nil {
 		return nil, err
 	}
-	if t.Say = strings.Join(texts, "\n\n"); t.End == model.EndRefusal {
+	t.Say = strings.Join(texts, "\n\n")
+	switch {
+	case t.End == model.EndRefusal:
 		t.Calls = nil
 		return t, nil
-	}
-	if answers {
+	case t.Word != "" && !answers:
+		return nil, a.e.Broken("it ends with %q and says nothing", t.Word)
+	case answers:
 		raw, err := wire.Marshal(native)
 		if err != nil {
 			return nil, err
@@ -264,12 +271,16 @@ func (a *answer) turn(line *provider.Line) (*model.Turn, error) {
 	return t, nil
 }
 
-// arguments returns those of a call: what was streamed, or what it began with.
+// arguments returns those of a call: what was streamed, or what it began with. Every
+// call begins with an empty object, which says nothing yet.
 func (p *part) arguments() string {
 	if b := p.grown["input"]; b != nil && b.Len() > 0 {
 		return b.String()
 	}
-	return provider.Arguments(p.Object["input"])
+	if began := provider.Arguments(p.Object["input"]); began != "{}" {
+		return began
+	}
+	return ""
 }
 
 // object returns the block as it goes back. Arguments that are no object can't.

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -163,6 +165,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 // Made is what became of an answer.
 type Made struct {
 	Turn    *model.Turn     `json:"turn,omitempty"`
+	Word    string          `json:"word,omitempty"`
 	Said    string          `json:"said,omitempty"` // piece by piece
 	Native  json.RawMessage `json:"native,omitempty"`
 	Failure *Failure        `json:"failure,omitempty"`
@@ -199,10 +202,12 @@ func Ask(t testing.TB, m model.Model, r model.Request) Made {
 		made.Failure = &Failure{f.Class, f.Status, f.Wait.Milliseconds(), f.Said, f.Safe, e.Code, e.Exit, e.Msg, e.Hint}
 	case err != nil:
 		t.Fatalf("%v is no failure of a model", err)
-	case turn.Native != nil:
-		made.Native = turn.Native.Content
+	default:
+		made.Turn, made.Word = turn, turn.Word
+		if turn.Native != nil {
+			made.Native = turn.Native.Content
+		}
 	}
-	made.Turn = turn
 	return made
 }
 
@@ -227,35 +232,110 @@ func Replay(t *testing.T, dialect string, make func(url string) model.Model) {
 	}
 }
 
-// Torn cuts an answer at every byte: it becomes the whole turn, or a failure that says
-// that it ended. whole are the offsets from which the turn may be whole.
-func Torn(t *testing.T, shape Shape, whole int, m model.Model, s *Server) {
-	s.Play(shape, Clean)
-	want := Ask(t, m, Question())
-	if want.Failure != nil || len(want.Turn.Calls) == 0 {
-		t.Fatalf("%+v has no calls to lose", want)
-	}
-	for _, end := range []End{Clean, Broken} {
+// Torn cuts every answer of a dialect that has calls at every byte, as if the other side
+// ended there, and as if the connection broke. Each piece becomes a failure that says
+// so, or the whole turn; and no piece becomes a turn that ends before done does.
+func Torn(t *testing.T, dialect, done string, make func(*http.Client) model.Model) {
+	torn := 0
+	for _, shape := range Shapes(t, dialect) {
+		want := Ask(t, make(Canned(shape, Clean)), Question())
+		if want.Failure != nil || len(want.Turn.Calls) == 0 || !bytes.Contains(shape.Body, []byte(done)) {
+			continue
+		}
+		torn++
+		whole := bytes.Index(shape.Body, []byte(done)) + len(done)
 		for n := range len(shape.Body) {
-			cut := shape
-			cut.Body = shape.Body[:n]
-			s.Play(cut, end)
-			got := Ask(t, m, Question())
-			switch {
-			case got.Failure == nil && n < whole:
-				t.Fatalf("%s cut at %d of %d became a turn: %+v", shape.Name, n, len(shape.Body), got.Turn)
-			case got.Failure == nil:
-				got.Turn.Usage = want.Turn.Usage // may come at the end
-				if d := cmp.Diff(want, got); d != "" {
-					t.Fatalf("%s cut at %d became another turn: %s", shape.Name, n, d)
+			for _, end := range []End{Clean, Broken} {
+				cut := shape
+				cut.Body = shape.Body[:n]
+				got := Ask(t, make(Canned(cut, end)), Question())
+				torn := got.Failure != nil && (got.Failure.Class == model.Torn || got.Failure.Class == model.Network)
+				switch {
+				case torn && got.Failure.Said != (got.Said != ""):
+					t.Fatalf("%s cut at %d said %q, and the failure is %+v", shape.Name, n, got.Said, got.Failure)
+				case torn:
+				case got.Failure != nil || n < whole:
+					t.Fatalf("%s cut at %d of %d: %+v, %+v", shape.Name, n, len(shape.Body), got.Turn, got.Failure)
+				default:
+					got.Turn.Usage = want.Turn.Usage // may come behind the end
+					if d := cmp.Diff(want, got); d != "" {
+						t.Fatalf("%s cut at %d became another turn: %s", shape.Name, n, d)
+					}
 				}
-			case got.Failure.Class != model.Torn && got.Failure.Class != model.Network:
-				t.Fatalf("%s cut at %d: %+v", shape.Name, n, got.Failure)
-			case got.Failure.Said != (got.Said != ""):
-				t.Fatalf("%s cut at %d said %q, and the failure is %+v", shape.Name, n, got.Said, got.Failure)
 			}
 		}
 	}
+	if torn < 3 {
+		t.Errorf("only %d answers were torn", torn)
+	}
+}
+
+// TornConnection plays an answer on a connection that breaks at every byte.
+func TornConnection(t *testing.T, shape Shape, make func(url string) model.Model) {
+	s := Serve(t, shape)
+	m := make(s.URL)
+	defer m.Close()
+	for n := range len(shape.Body) {
+		cut := shape
+		cut.Body = shape.Body[:n]
+		s.Play(cut, Broken)
+		if got := Ask(t, m, Question()); got.Failure != nil && got.Failure.Class != model.Torn && got.Failure.Class != model.Network ||
+			got.Failure == nil && len(got.Turn.Calls) == 0 {
+			t.Fatalf("cut at %d of %d: %+v, %+v", n, len(shape.Body), got.Turn, got.Failure)
+		}
+	}
+}
+
+// Canned is a client that gives an answer without a network.
+func Canned(shape Shape, end End) *http.Client {
+	return &http.Client{Transport: canned{shape, end}}
+}
+
+type canned struct {
+	shape Shape
+	end   End
+}
+
+func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		r.Body.Close()
+	}
+	body := io.Reader(bytes.NewReader(c.shape.Body))
+	if c.end == Broken {
+		body = io.MultiReader(body, iotest.ErrReader(io.ErrUnexpectedEOF))
+	}
+	return &http.Response{
+		StatusCode: c.shape.Status, Status: strconv.Itoa(c.shape.Status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: c.shape.Header, Body: io.NopCloser(body), ContentLength: -1, Request: r,
+	}, nil
+}
+
+// Check looks at what became of bytes that nobody vouches for.
+func Check(t testing.TB, m model.Model) *model.Turn {
+	t.Helper()
+	var said strings.Builder
+	r := Question()
+	r.Said = func(piece string) error {
+		said.WriteString(piece)
+		return nil
+	}
+	turn, err := m.Turn(t.Context(), &r)
+	var f *model.Failure
+	if err != nil {
+		if !errors.As(err, &f) || f.Said != (said.Len() > 0) || strings.Contains(f.Error(), "\n") {
+			t.Fatalf("%v after %q", err, &said)
+		}
+		return nil
+	}
+	if !utf8.ValidString(turn.Say) || turn.Native != nil && !json.Valid(turn.Native.Content) {
+		t.Fatalf("%+v", turn)
+	}
+	for _, c := range turn.Calls {
+		if c.Tool == "" || len(c.Input) == 0 || c.Input[0] != '{' || !json.Valid(c.Input) || len(c.ID) > 128 || c.Broken != "" && string(c.Input) != "{}" {
+			t.Fatalf("%+v", c)
+		}
+	}
+	return turn
 }
 
 // Golden compares JSON with a file.

@@ -50,8 +50,9 @@ func (u *chatUsage) tokens() *model.Usage {
 	return &t
 }
 
-// chatEnds are the reasons to finish that are more than an end.
+// chatEnds are the reasons to finish.
 var chatEnds = map[string]model.End{
+	"": model.EndNormal, "stop": model.EndNormal, "tool_calls": model.EndNormal, "function_call": model.EndNormal, "eos": model.EndNormal,
 	"length": model.EndLength, "max_tokens": model.EndLength, "model_length": model.EndLength,
 	"content_filter": model.EndRefusal, "refusal": model.EndRefusal, "safety": model.EndRefusal,
 }
@@ -251,6 +252,9 @@ func (a *chatAnswer) detail(raw json.RawMessage) error {
 // turn makes the turn of an answer that is whole.
 func (a *chatAnswer) turn(line *provider.Line) (*model.Turn, error) {
 	t := &model.Turn{Say: a.text.String(), End: chatEnds[a.reason], Usage: a.usage}
+	if _, known := chatEnds[a.reason]; !known {
+		t.Word = a.reason
+	}
 	if a.reason == "error" {
 		return nil, a.e.Broken("it ends with an error that has no name")
 	}
@@ -263,6 +267,9 @@ func (a *chatAnswer) turn(line *provider.Line) (*model.Turn, error) {
 	var err error
 	if t.Calls, err = a.calls.List(a.e, t.End == model.EndLength); err != nil {
 		return nil, err
+	}
+	if t.Word != "" && t.Say == "" && len(t.Calls) == 0 {
+		return nil, a.e.Broken("it ends with %q and says nothing", t.Word)
 	}
 	raw, err := a.native(t)
 	if raw != nil {

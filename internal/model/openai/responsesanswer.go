@@ -153,8 +153,9 @@ func (a *responsesAnswer) turn(line *provider.Line, v event) (*model.Turn, error
 	}
 	t := &model.Turn{Usage: v.Response.Usage.tokens()}
 	if v.Type == "response.incomplete" {
-		if t.End = responsesEnds[v.Response.Incomplete.Reason]; t.End == model.EndNormal {
-			t.End = model.EndLength
+		known := false
+		if t.End, known = responsesEnds[v.Response.Incomplete.Reason]; !known {
+			t.End, t.Word = model.EndLength, string(v.Response.Incomplete.Reason)
 		}
 	}
 	var calls provider.Calls

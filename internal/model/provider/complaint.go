@@ -19,6 +19,9 @@ import (
 const (
 	// maxSaid is how much of a provider's complaint stands in a message.
 	maxSaid = 300
+	// longest is the longest wait that a provider may ask for: after it, people
+	// would rather know.
+	longest = 24 * time.Hour
 	// minKey is the shortest key that is looked for in a text: a shorter one is no
 	// secret, and would tear words apart.
 	minKey = 4
@@ -151,6 +154,9 @@ func (c *complaint) class(status int, told bool) model.Class {
 		if status == http.StatusTooManyRequests && s.class == model.Overflow {
 			continue // tokens a minute, not those of the window
 		}
+		if status >= 400 && status < 500 && s.class == model.Overloaded {
+			continue // some say so of all their errors
+		}
 		if slices.ContainsFunc(s.codes, c.has) || slices.ContainsFunc(s.words, func(w string) bool { return strings.Contains(text, w) }) {
 			return s.class
 		}
@@ -202,6 +208,11 @@ var soon = sync.OnceValue(func() *regexp.Regexp {
 
 // wait returns how long the provider asks to wait, and whether it does.
 func wait(h http.Header, c *complaint) (time.Duration, bool) {
+	d, told := asked(h, c)
+	return min(max(d, 0), longest), told
+}
+
+func asked(h http.Header, c *complaint) (time.Duration, bool) {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
 		return seconds(ms / 1000), true
 	}
@@ -210,23 +221,23 @@ func wait(h http.Header, c *complaint) (time.Duration, bool) {
 			return seconds(s), true
 		}
 		if at, err := http.ParseTime(after); err == nil {
-			return max(at.Sub(now(h)), 0), true
+			return at.Sub(now(h)), true
 		}
 	}
-	longest, told := time.Duration(0), false
+	last, told := time.Duration(0), false
 	for _, r := range resets {
 		if h.Get(r[0]) != "0" {
 			continue
 		}
 		reset := h.Get(r[1])
 		if at, err := time.Parse(time.RFC3339, reset); err == nil {
-			longest, told = max(longest, at.Sub(now(h))), true
+			last, told = max(last, at.Sub(now(h))), true
 		} else if d, err := time.ParseDuration(reset); err == nil {
-			longest, told = max(longest, d), true
+			last, told = max(last, d), true
 		}
 	}
 	if told || c == nil {
-		return longest, told
+		return last, told
 	}
 	if c.wait > 0 {
 		return c.wait, true

@@ -3,6 +3,7 @@ package provider
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -189,6 +190,8 @@ func (e *Events) document() (Event, error) {
 		return Event{}, e.ended(err)
 	case len(b) > maxLine:
 		return Event{}, e.line.tooLong("the answer", maxLine)
+	case !json.Valid(bytes.ToValidUTF8(b, []byte("\uFFFD"))):
+		return Event{}, e.ended(nil)
 	}
 	e.data = b
 	return e.give(Event{}), nil

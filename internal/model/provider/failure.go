@@ -50,11 +50,14 @@ func (l *Line) garbled(status int, format string, args ...any) *model.Failure {
 // page is a web page where an answer should be: that of a proxy, of a gateway, or of a
 // base address that is not right.
 func (l *Line) page(status int, body []byte) *model.Failure {
-	f := l.garbled(status, "a web page with status %d, %q", status, l.clean(title(body)))
-	if status >= 500 || status == http.StatusTooManyRequests {
-		f = l.failure(model.Overloaded, status, "%s can't be reached: a web page with status %d says %q", l.Provider, status, l.clean(title(body)))
+	says := l.clean(title(body))
+	switch {
+	case status == http.StatusTooManyRequests:
+		return l.failure(model.RateLimited, status, "%s has too many requests: a web page (status %d) says %q", l.Provider, status, says)
+	case status >= 500:
+		return l.failure(model.Overloaded, status, "%s can't answer now: a web page (status %d) says %q", l.Provider, status, says)
 	}
-	return f
+	return l.garbled(status, "a web page (status %d), %q", status, says)
 }
 
 // refusal reads the answer to a request that was not taken. A prompt that a filter
@@ -83,7 +86,7 @@ func (l *Line) elsewhere(res *http.Response) *model.Failure {
 		to = u.Scheme + "://" + u.Host
 	}
 	return l.failure(model.Refused, res.StatusCode,
-		"%s answers with status %d and points to %s, where the key must not go; the base_url may be wrong", l.Provider, res.StatusCode, l.clean(to))
+		"%s (status %d) points to %s, where the key must not go; the base_url may be wrong", l.Provider, res.StatusCode, l.clean(to))
 }
 
 // complaint is a failure that stands in an answer that began well.
@@ -101,10 +104,13 @@ func (l *Line) complaint(status int, h http.Header, body []byte) *model.Failure 
 func (l *Line) complain(status int, h http.Header, c complaint) *model.Failure {
 	after, told := wait(h, &c)
 	class := c.class(status, told)
+	if class == model.RateLimited && h.Get("X-Should-Retry") == "false" {
+		class = model.Quota // of the week, or of the month
+	}
 	who := l.Provider
 	how := ""
 	if status > 0 {
-		how = fmt.Sprintf(" with status %d", status)
+		how = fmt.Sprintf(" (status %d)", status)
 	}
 	says := ""
 	if said := l.clean(c.text); said != "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kxtools/kx/internal/base/argv"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/model"
 	"github.com/kxtools/kx/internal/record/config/provider"
@@ -155,7 +156,7 @@ func (r *Router) Turn(ctx context.Context, q *model.Request) (*model.Turn, error
 		r.note(p, string(f.Class))
 		next, wait := r.next(p, f, began)
 		if next == nil {
-			return nil, r.giveUp(f, tries, r.Now().Sub(began))
+			return nil, giveUp(p, f, tries, r.Now().Sub(began))
 		}
 		f.Wait = wait
 		if q.Retry != nil {
@@ -286,7 +287,7 @@ func (r *Router) pause(n int, asked time.Duration) time.Duration {
 }
 
 // giveUp says what was done about a failure before it became the end.
-func (r *Router) giveUp(f *model.Failure, tries int, took time.Duration) error {
+func giveUp(p *place, f *model.Failure, tries int, took time.Duration) error {
 	var more []string
 	switch {
 	case f.Again() && f.Wait > 0 && took+f.Wait > deadline:
@@ -297,11 +298,14 @@ func (r *Router) giveUp(f *model.Failure, tries int, took time.Duration) error {
 	if tries > 1 {
 		more = append(more, fmt.Sprintf("asked %d times in %s", tries, took.Round(100*time.Millisecond)))
 	}
+	err := *f.Err
 	if len(more) > 0 {
-		err := *f.Err
 		err.Msg += "; " + strings.Join(more, "; ")
-		f.Err = &err
 	}
+	if p.Provider != nil && err.Hint == "kx model test "+p.Provider.Name {
+		err.Hint = "kx model test " + argv.Quote(p.ID()) // the client knows only its provider
+	}
+	f.Err = &err
 	return f
 }
 

@@ -36,7 +36,11 @@ type answer struct {
 }
 
 func failure(class model.Class, wait time.Duration) answer {
-	return answer{f: &model.Failure{Class: class, Wait: wait, Err: fail.Unavailable("model_x", "the provider says %s", class)}}
+	err := fail.Unavailable("model_x", "the provider says %s", class)
+	if class == model.Refused {
+		err = err.WithHint("kx model test a")
+	}
+	return answer{f: &model.Failure{Class: class, Wait: wait, Err: err}}
 }
 
 func newWorld(t *testing.T) *world {
@@ -183,6 +187,8 @@ func TestRouter(t *testing.T) {
 				if err != nil || turn.Say == "" {
 					t.Fatalf("%+v, %v", turn, err)
 				}
+			case tc.class == model.Refused && f.Err.Hint != "kx model test a/big":
+				t.Errorf("the hint is %q", f.Err.Hint)
 			case tc.class != "" && (f == nil || f.Class != tc.class), !strings.HasSuffix(err.Error(), tc.words):
 				t.Errorf("%v, want %s, %s", err, tc.class, tc.words)
 			}

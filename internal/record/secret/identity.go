@@ -95,8 +95,8 @@ func (s *Store) create(passphrase string) ([]byte, error) {
 		return nil, err
 	}
 	for _, in := range all {
-		if in.State == Set {
-			return nil, s.lost()
+		if in.State == Set { // somebody made it this moment, or it is gone
+			return s.readIdentity()
 		}
 	}
 	if _, err := s.st.Sub(folder); err != nil {

@@ -70,6 +70,9 @@ func (l *Live) Event(t *out.Text, e wire.Event) {
 		l.speech.text(t, e.Data)
 	case "model_call":
 		l.asked = time.Time{}
+		if again(t, e.Data) {
+			l.asked = e.At
+		}
 		l.calls.remember(e.Data)
 		l.speech.answered(e.Data)
 	case "tool_call":

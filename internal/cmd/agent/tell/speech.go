@@ -3,6 +3,7 @@ package tell
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/kxtools/kx/internal/base/out"
 )
@@ -92,4 +93,22 @@ func (l losses) write(t *out.Text, data json.RawMessage) {
 	for _, text := range l.fresh(data) {
 		t.Printf("  %s %s\n", t.Paint(out.Yellow, "!"), text)
 	}
+}
+
+// again tells of a failure after which a model is asked again, and reports whether a
+// model_call is that.
+func again(t *out.Text, data json.RawMessage) bool {
+	var d struct {
+		Error     struct{ Message string }
+		RetryInMS *int64 `json:"retry_in_ms"`
+	}
+	if json.Unmarshal(data, &d) != nil || d.RetryInMS == nil {
+		return false
+	}
+	what := "asking another account or model"
+	if wait := time.Duration(*d.RetryInMS) * time.Millisecond; wait > 0 {
+		what = "asking again in " + span(wait.Round(time.Second))
+	}
+	t.Printf("  %s %s; %s\n", t.Paint(out.Yellow, "!"), d.Error.Message, what)
+	return true
 }

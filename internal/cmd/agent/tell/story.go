@@ -132,6 +132,7 @@ func (s *Story) event(e wire.Event) {
 	case "text":
 		s.speech.text(s.t, e.Data)
 	case "model_call":
+		again(s.t, e.Data)
 		s.calls.remember(e.Data)
 		s.speech.answered(e.Data)
 	case "tool_call":
