@@ -427,5 +427,20 @@ func FuzzFold(f *testing.F) {
 		if _, err := wire.Marshal(s.messages); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
+		s.close()
+		var open []model.Call
+		for _, m := range s.messages {
+			if m.Role == "tool" {
+				if len(open) == 0 || open[0].ID != m.CallID {
+					t.Fatalf("%q: %+v", text, s.messages)
+				}
+				open = open[1:]
+			} else if len(open) > 0 {
+				t.Fatalf("%q: call %q has no result", text, open[0].ID)
+			}
+			if m.Role == "assistant" {
+				open = m.Calls
+			}
+		}
 	})
 }
