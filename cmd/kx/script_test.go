@@ -34,8 +34,9 @@ func TestMain(m *testing.M) {
 		"kxd": func() {
 			os.Exit(kxdmain.Main(context.Background(), os.Args[1:], term.System(), os.Getenv, version))
 		},
-		"rogue":   rogue,
-		"without": without,
+		"rogue":     rogue,
+		"fakemodel": fakeModel,
+		"without":   without,
 	})
 }
 

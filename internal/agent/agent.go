@@ -9,10 +9,14 @@
 // A run is the events of its session, in this order; each is one line of
 // events.jsonl and of -o jsonl. Turns count from 1. This is the data of each:
 //
-//	turn_start   {turn, prompt?}                    a turn begins; the prompt comes with the first
-//	text         {text}                             what the model says
-//	model_call   {turn, say?, calls?, stop?}        the whole turn: nothing of it was acted on before.
-//	             {turn, error}                      or why there is none. calls are {id, tool, input}
+//	turn_start   {turn, prompt?, attached?, images?, context?, window?}
+//	                                                a turn begins; the prompt and what is attached
+//	                                                to it come with the first. Where a process died
+//	                                                amid an answer, the next one begins it again
+//	text         {text, more?}                      what the model says; more: the next one goes on with it
+//	model_call   {turn, say?, calls?, stop?, end?, by?, usage?, cost_usd?, native?}
+//	                                                the whole turn: nothing of it was acted on before.
+//	             {turn, error, retry_in_ms?}        or why there is none. calls are {id, tool, input}
 //	tool_call    {id, tool, input}                  a call is about to run: paths are absolute now
 //	tool_result  a result document                  how a call ended, or why it did not run
 //	approval     {id, call_id, tool, state}         a call waits for a person; state is pending
@@ -29,10 +33,10 @@
 // # Ends
 //
 // A run ends completed (the model stopped, or made no calls), failed (the model
-// broke, an expectation did not hold, the limit of turns was reached, the record
+// broke or refused, an expectation did not hold, a limit was reached, the record
 // can't be written) or parked: its turn waits for people, or a signal interrupted
-// it. A run that is parked or failed can be resumed; the limit of turns is the one
-// it was given, so a run that has reached it fails again.
+// it. A run that is parked or failed can be resumed; the limits are those that it was
+// given, so a run that has reached one fails again.
 package agent
 
 import (
@@ -42,13 +46,12 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 
+	"github.com/kxtools/kx/internal/agent/prompt"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate"
-	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/model"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -68,15 +71,26 @@ type Log interface {
 
 // Options say what runs.
 type Options struct {
-	Session  string
-	Log      Log
-	Past     iter.Seq2[wire.Event, error] // the events so far
-	Gate     *gate.Gate                   // its Journal and Parked are set by Run
-	Model    model.Model
-	Sees     func(tool string) bool // what the session's scope shows, nil for everything
-	Prompt   string                 // of a session that has not begun
-	MaxTurns int                    // 0 for no limit
-	Emit     func(wire.Event) error // told of every event, one at a time
+	Session string
+	Log     Log
+	Past    iter.Seq2[wire.Event, error] // the events so far
+	Gate    *gate.Gate                   // its Journal and Parked are set by Run
+	Model   model.Model
+	Sees    func(tool string) bool // what the session's scope shows, nil for everything
+	Emit    func(wire.Event) error // told of every event, one at a time
+
+	// Prompt is the task of a session that has not begun.
+	Prompt func() (*prompt.Task, error)
+	// System says, afresh for every turn, what a model is told before all else; nil
+	// for nothing.
+	System func([]model.Tool) (*prompt.System, error)
+	Window int // of the model, in tokens; 0 if it is not known
+
+	MaxTurns int     // 0 for no limit
+	MaxCost  float64 // USD, 0 for no limit
+	// Cost is what a turn cost in USD, by whoever answered; false where no price is
+	// known. nil if nobody knows any.
+	Cost func(by string, u *model.Usage) (usd float64, known bool)
 }
 
 // Outcome is how a session stands after a run.
@@ -101,7 +115,7 @@ type runner struct {
 func Run(ctx context.Context, o Options) (*Outcome, error) {
 	past, err := fold(o.Past)
 	if err != nil {
-		return nil, err
+		return nil, past.damaged(o.Session, err)
 	}
 	r := &runner{Options: o, state: past, asked: map[string]bool{}}
 	o.Gate.Journal = journal{r}
@@ -112,7 +126,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	}
 	run := &wire.Run{
 		Type: "run", V: wire.Version, Session: o.Session, State: state, Exit: fail.Exit(err),
-		Calls: maps.Clone(past.counts), Output: past.output,
+		Calls: maps.Clone(past.counts), Output: past.output, Usage: past.tokens(), CostUSD: past.cost,
 	}
 	end := &Outcome{Run: run, Turns: past.turns, Pending: []string{}}
 	switch state {
@@ -132,6 +146,16 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	return end, err
 }
 
+// damaged is why a session can't go on whose log can't be read to its end: what is
+// behind the damage may have happened or not.
+func (s *conversation) damaged(session string, err error) error {
+	e := fail.Failed("damaged_session", "session %s can't go on: %v", session, fail.As(err).Msg).Because(err)
+	if s.over == 0 {
+		return e.WithHint("kx agent show %s", session)
+	}
+	return e.WithHint("kx agent fork %s --at %d", session, s.over)
+}
+
 // run is the loop.
 func (r *runner) run(ctx context.Context) (string, error) {
 	for {
@@ -145,14 +169,18 @@ func (r *runner) run(ctx context.Context) (string, error) {
 			if err := r.write(evTurnEnd, turnEnd{r.state.turns}); err != nil {
 				return Failed, err
 			}
+			if r.state.habit.circle > 1 {
+				return Failed, fail.Limit(codeLoop, "the model repeats its calls, and did so after it was told").WithHint("kx agent show %s", r.Session)
+			}
 		}
 		switch {
 		case r.state.turns > 0 && r.state.stop && r.state.denied:
 			return Completed, fail.Denied("denied", "a call of the last turn was denied").WithHint("kx agent show %s", r.Session)
 		case r.state.turns > 0 && r.state.stop:
 			return Completed, nil
-		case r.MaxTurns > 0 && r.state.turns >= r.MaxTurns:
-			return Failed, fail.Limit("max_turns", "the run has had its %d turns", r.MaxTurns).WithHint("kx agent show %s", r.Session)
+		}
+		if err := r.limits(); err != nil {
+			return Failed, err
 		}
 		err := r.ask(ctx)
 		switch {
@@ -164,78 +192,23 @@ func (r *runner) run(ctx context.Context) (string, error) {
 	}
 }
 
-// ask gets the next turn of the model. It is on disk before any of it is acted
-// on.
-func (r *runner) ask(ctx context.Context) error {
-	n := r.state.turns + 1
-	if r.state.begun < n {
-		start := turnStart{Turn: n}
-		if n == 1 {
-			start.Prompt = r.Prompt
-		}
-		if err := r.write(evTurnStart, start); err != nil {
-			return err
-		}
-	}
-	t, err := r.Model.Turn(ctx, &model.Request{
-		Type: "model_request", V: wire.Version,
-		Turn: r.state.asked, Messages: r.state.messages, Tools: surface(r.Gate.Tools, r.Sees),
-	})
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	var calls []model.Call
-	if err == nil {
-		calls, err = named(t.Calls, n, r.state.used)
-	}
-	if err != nil {
-		return errors.Join(err, r.write(evModelCall, modelCall{Turn: n, Error: fail.As(err).Wire()}))
-	}
-	if t.Say != "" {
-		if err := r.write(evText, textEvent{t.Say}); err != nil {
-			return err
-		}
-	}
-	if err := r.write(evModelCall, modelCall{Turn: n, Say: t.Say, Calls: calls, Stop: t.Stop}); err != nil {
-		return err
-	}
-	return r.Log.Sync()
-}
+// maxCuts is how often in a row a model may go on with an answer that was cut: it
+// is four times its longest then.
+const maxCuts = 3
 
-// named gives every call an id that no other call of the session has: approvals and
-// the record know calls by it. One that a model gives is kept if it is free; two
-// equal ones in a turn are a mistake of the model.
-func named(calls []model.Call, turn int, used map[string]bool) ([]model.Call, error) {
-	own := map[string]bool{}
-	for _, c := range calls {
-		if c.ID != "" && own[c.ID] {
-			return nil, fail.Failed("model_broken", "two calls of turn %d have the id %q", turn, c.ID)
-		}
-		own[c.ID] = true
+// limits says which limit keeps the model from being asked again, nil for none.
+func (r *runner) limits() error {
+	s := r.state
+	hint := "kx agent show " + r.Session
+	switch {
+	case r.MaxTurns > 0 && s.turns >= r.MaxTurns:
+		return fail.Limit("max_turns", "the run has had its %d turns", r.MaxTurns).WithHint("%s", hint)
+	case r.MaxCost > 0 && s.cost >= r.MaxCost:
+		return fail.Limit("max_cost", "the run has cost %.4f USD, of %g that it may", s.cost, r.MaxCost).WithHint("%s", hint)
+	case s.cuts > maxCuts:
+		return fail.Limit("output_length", "the answer was cut %d times in a row and has no end", s.cuts).WithHint("%s", hint)
 	}
-	calls = slices.Clone(calls)
-	for i := range calls {
-		id := calls[i].ID
-		if id != "" && !used[id] {
-			continue
-		}
-		for id = fmt.Sprintf("t%d.%d", turn, i+1); used[id] || own[id]; {
-			id += "+"
-		}
-		calls[i].ID, own[id] = id, true
-	}
-	return calls, nil
-}
-
-// surface lists the tools that the session sees.
-func surface(reg *tool.Registry, sees func(string) bool) []model.Tool {
-	list := []model.Tool{}
-	for _, name := range reg.Names() {
-		if t := reg.Get(name); t.Off == "" && (sees == nil || sees(name)) {
-			list = append(list, model.Tool{Name: name, Description: t.Description, InputSchema: t.Schema})
-		}
-	}
-	return list
+	return nil
 }
 
 // park ends the run for now: until its requests are answered or, if cause says

@@ -373,7 +373,7 @@ func TestContent(t *testing.T) {
 
 func TestNamed(t *testing.T) {
 	given := []model.Call{{Tool: "a"}, {ID: "x", Tool: "b"}, {ID: "used", Tool: "c"}, {ID: "t4.4", Tool: "d"}}
-	got, err := named(given, 4, map[string]bool{"used": true, "t4.1": true})
+	got, renamed, err := named(given, 4, map[string]bool{"used": true, "t4.1": true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,10 +382,10 @@ func TestNamed(t *testing.T) {
 		ids = append(ids, c.ID)
 	}
 	same(t, "ids", ids, []string{"t4.1+", "x", "t4.3", "t4.4"})
-	if given[0].ID != "" || given[2].ID != "used" {
+	if !renamed || given[0].ID != "" || given[2].ID != "used" {
 		t.Errorf("it changed what it was given: %+v", given)
 	}
-	if _, err := named([]model.Call{{ID: "x"}, {ID: "x"}}, 1, nil); err == nil {
+	if _, _, err := named([]model.Call{{ID: "x"}, {ID: "x"}}, 1, nil); err == nil {
 		t.Error("equal ids are taken")
 	}
 }
@@ -426,6 +426,21 @@ func FuzzFold(f *testing.F) {
 		}
 		if _, err := wire.Marshal(s.messages); err != nil {
 			t.Errorf("%q: %v", text, err)
+		}
+		s.close()
+		var open []model.Call
+		for _, m := range s.messages {
+			if m.Role == "tool" {
+				if len(open) == 0 || open[0].ID != m.CallID {
+					t.Fatalf("%q: %+v", text, s.messages)
+				}
+				open = open[1:]
+			} else if len(open) > 0 {
+				t.Fatalf("%q: call %q has no result", text, open[0].ID)
+			}
+			if m.Role == "assistant" {
+				open = m.Calls
+			}
 		}
 	})
 }

@@ -3,9 +3,11 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate"
+	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -13,13 +15,12 @@ import (
 // What is without a result afterwards waits for a person.
 func (r *runner) calls(ctx context.Context) error {
 	var todo []wire.Call
+	ahead := r.state.habit.copy()
 	for _, c := range r.state.missing() {
-		if !c.started {
+		res := r.settled(c, ahead)
+		if res == nil {
 			todo = append(todo, wire.Call{ID: c.ID, Tool: c.Tool, Input: c.Input})
-			continue
-		}
-		// An earlier process was about to run it, or has.
-		if err := r.unknown(c); err != nil {
+		} else if err := r.finish(res); err != nil {
 			return err
 		}
 	}
@@ -42,13 +43,43 @@ func (r *runner) calls(ctx context.Context) error {
 	return r.Gate.Stream(ctx, next, begin, func(gate.Answer) error { return nil })
 }
 
-// unknown writes the result of a call of which nobody knows what became.
-func (r *runner) unknown(c *callState) error {
-	text := "nobody knows whether this call ran: kx ended while it was under way; look before you call it again"
-	return r.finish(&wire.Result{
-		Type: "result", V: wire.Version, ID: c.ID, Tool: c.Tool, Status: wire.StatusUnknown, Output: wire.Output{"text": text},
-		Error: fail.Failed("unknown", "%s", text).Wire(),
-	})
+// settled returns the result of a call that is not to run, nil for one that is.
+func (r *runner) settled(c *callState, ahead *habit) *wire.Result {
+	if c.started { // an earlier process was about to run it, or has
+		return unknown(c)
+	}
+	why := ahead.loop(&c.Call)
+	switch {
+	case why != "" && c.approval == "":
+		return inCircles(c, why)
+	case c.Broken != "" && r.sees(c.Tool):
+		return broken(c, r.Gate.Tools.Get(c.Tool).Schema)
+	}
+	return nil
+}
+
+func (r *runner) sees(name string) bool {
+	return r.Gate.Tools.Get(name) != nil && (r.Sees == nil || r.Sees(name))
+}
+
+// answer is the result of a call that did not go through the gate.
+func answer(c *callState, status wire.Status, e *fail.Error) *wire.Result {
+	return &wire.Result{
+		Type: "result", V: wire.Version, ID: c.ID, Tool: c.Tool, Status: status, Output: wire.Output{"text": e.Msg}, Error: e.Wire(),
+	}
+}
+
+// unknown is the result of a call of which nobody knows what became.
+func unknown(c *callState) *wire.Result {
+	return answer(c, wire.StatusUnknown, fail.Failed("unknown", "nobody knows whether this call ran: kx ended while it was under way; look before you call it again"))
+}
+
+// broken is the result of a call whose arguments are not what the tool can be asked
+// with; the model gets to see what they have to be.
+func broken(c *callState, schema json.RawMessage) *wire.Result {
+	res := answer(c, wire.StatusError, tool.Invalid(c.Tool, "the input can't be read, so nothing was run: %s", c.Broken))
+	res.Output["text"] = fmt.Sprintf("%s\nThe input is one JSON object of this schema:\n%s", res.Output.Text(), schema)
+	return res
 }
 
 // finish writes the result of a call.

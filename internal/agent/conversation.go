@@ -20,29 +20,40 @@ type callState struct {
 // made of nothing else, so a later process has the same one.
 type conversation struct {
 	messages []model.Message
-	asked    int // turns that the model was asked for and does not give again
-	turns    int // turns that it gave
-	begun    int // the last turn that was begun
+	asked    int  // turns that the model was asked for and does not give again
+	turns    int  // turns that it gave
+	begun    int  // the last turn that was begun
+	half     bool // something was said of its answer, which did not come
+	over     int  // the last turn that is over
 	open     []*callState
 	used     map[string]bool // ids of calls
 	closed   bool            // the last turn is over
 	stop     bool            // the last turn ends the run
 	denied   bool            // a call of the last turn with calls was denied, and none after it succeeded
 	output   string
-	emitted  bool // the output was handed in by emit_output
+	said     string // what was said of an answer that is still going on
+	cuts     int    // answers in a row that were cut
+	emitted  bool   // the output was handed in by emit_output
 	counts   map[string]int
+	usage    model.Usage
+	cost     float64 // USD
+	habit    habit
 }
 
-// fold reads a session. A call that was started and has no result is left as it
-// is: nobody knows what became of it.
+func newConversation() *conversation {
+	return &conversation{messages: []model.Message{}, used: map[string]bool{}, counts: map[string]int{}, closed: true}
+}
+
+// fold reads a session as far as it can be read. A call that was started and has no
+// result is left as it is: nobody knows what became of it.
 func fold(events iter.Seq2[wire.Event, error]) (*conversation, error) {
-	s := &conversation{messages: []model.Message{}, used: map[string]bool{}, counts: map[string]int{}, closed: true}
+	s := newConversation()
 	for e, err := range events {
 		if err != nil {
-			return nil, err
+			return s, err
 		}
 		if err := s.apply(e.Event, e.Data); err != nil {
-			return nil, err
+			return s, err
 		}
 	}
 	return s, nil
@@ -50,6 +61,7 @@ func fold(events iter.Seq2[wire.Event, error]) (*conversation, error) {
 
 // apply takes in one event.
 func (s *conversation) apply(event string, data json.RawMessage) error {
+	s.half = event == evText
 	switch event {
 	case evTurnStart:
 		return read(data, s.begin)
@@ -62,13 +74,13 @@ func (s *conversation) apply(event string, data json.RawMessage) error {
 			}
 		})
 	case evToolCall:
-		return read(data, func(d *toolCall) {
+		return read(data, func(d *callRef) {
 			if c := s.call(d.ID); c != nil {
 				c.started = true
 			}
 		})
 	case evToolResult:
-		return read(data, s.result)
+		return read(data, func(d *resultRef) { s.result(d.whole()) })
 	case evTurnEnd:
 		s.close()
 	}
@@ -86,10 +98,18 @@ func read[T any](data json.RawMessage, take func(*T)) error {
 
 func (s *conversation) begin(d *turnStart) {
 	s.begun = d.Turn
-	if d.Prompt != "" {
-		s.messages = append(s.messages, model.Message{Role: "user", Content: d.Prompt})
+	if d.Prompt == "" && d.Attached == "" && len(d.Images) == 0 {
+		return
 	}
+	content := d.Prompt
+	if d.Attached != "" && content != "" {
+		content += "\n\n"
+	}
+	s.messages = append(s.messages, model.Message{Role: "user", Content: content + d.Attached, Images: d.Images})
 }
+
+// goOn is what a model is told whose answer was cut.
+const goOn = "Your answer was cut because it reached the longest that is allowed. Go on exactly where it ended, without repeating anything."
 
 // turn takes in what the model answered. A turn that its provider failed is not
 // given again; one whose expectation did not hold is.
@@ -100,17 +120,58 @@ func (s *conversation) turn(d *modelCall) {
 		}
 		return
 	}
+	s.close() // it is, but in a session that somebody has changed
 	s.asked++
 	s.turns++
-	s.messages = append(s.messages, model.Message{Role: "assistant", Content: d.Say, Calls: d.Calls})
-	s.open, s.closed, s.stop = nil, false, d.Stop || len(d.Calls) == 0
+	s.spend(d)
+	if d.End == model.EndRefusal {
+		s.over = s.turns // asked again, it is asked the same
+		return
+	}
+	if d.Say != "" || len(d.Calls) > 0 || d.Native != nil {
+		s.messages = append(s.messages, model.Message{Role: "assistant", Content: d.Say, Calls: d.Calls, Native: d.native()})
+	}
+	s.closed, s.stop = false, d.Stop || len(d.Calls) == 0
 	for _, c := range d.Calls {
 		s.open = append(s.open, &callState{Call: c})
 		s.used[c.ID] = true
 	}
-	if d.Say != "" && len(d.Calls) == 0 && !s.emitted {
-		s.output = d.Say
+	if len(d.Calls) > 0 {
+		s.said, s.cuts = "", 0
+		return
 	}
+	s.said += d.Say
+	if d.End == model.EndLength && !d.Stop {
+		s.stop = false
+		s.cuts++
+		s.messages = append(s.messages, model.Message{Role: "user", Content: goOn})
+		return
+	}
+	if s.said != "" && !s.emitted {
+		s.output = s.said
+	}
+	s.said, s.cuts = "", 0
+}
+
+// spend counts what a turn took.
+func (s *conversation) spend(d *modelCall) {
+	s.cost += d.CostUSD
+	if u := d.Usage; u != nil {
+		s.usage.Input += u.Input
+		s.usage.CacheRead += u.CacheRead
+		s.usage.CacheWrite += u.CacheWrite
+		s.usage.Output += u.Output
+		s.usage.Reasoning += u.Reasoning
+	}
+}
+
+// tokens is what all turns took, nil if no provider told.
+func (s *conversation) tokens() *wire.Usage {
+	if s.usage == (model.Usage{}) {
+		return nil
+	}
+	u := wire.Usage(s.usage)
+	return &u
 }
 
 // call returns a call of the open turn, or nil.
@@ -159,18 +220,19 @@ func (s *conversation) pending() []string {
 	return ids
 }
 
-// close ends the open turn: its results go to the model in the order of its calls.
+// close ends the open turn: its results go to the model in the order of its calls,
+// one for each of them.
 func (s *conversation) close() {
 	if s.closed {
 		return
 	}
-	s.closed = true
+	s.closed, s.over = true, s.turns
 	if len(s.open) > 0 {
 		s.denied = false
 	}
 	for _, c := range s.open {
 		if c.result == nil {
-			continue
+			c.result = unknown(c)
 		}
 		switch c.result.Status {
 		case wire.StatusDenied:
@@ -182,6 +244,7 @@ func (s *conversation) close() {
 			Role: "tool", CallID: c.ID, Tool: c.Tool, Status: c.result.Status, Content: content(c.result),
 		})
 	}
+	s.habit.turn(s.open)
 	s.open = nil
 }
 

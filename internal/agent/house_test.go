@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kxtools/kx/internal/agent/prompt"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/gate"
@@ -55,9 +57,11 @@ decision = "deny"
 reason = "it is secret"
 `
 
-func newHouse(t testing.TB) *house {
+func newHouse(t testing.TB) *house { t.Helper(); return newHouseIn(t, t.TempDir()) }
+
+func newHouseIn(t testing.TB, dir string) *house {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +168,7 @@ func (h *house) play(ctx context.Context, script string, change ...func(*Options
 	}
 	h.events = nil
 	o := Options{
-		Session: sessionID, Log: w, Past: h.store.Events(sessionID), Model: m, Prompt: "go",
+		Session: sessionID, Log: w, Past: h.store.Events(sessionID), Model: m, Prompt: func() (*prompt.Task, error) { return &prompt.Task{Prompt: "go"}, nil },
 		Emit: func(e wire.Event) error { h.events = append(h.events, e); return nil },
 		Gate: &gate.Gate{
 			Tools: h.tools(), Audit: h.log, Approvals: h.approvals, Now: time.Now,
@@ -214,7 +218,7 @@ func (h *house) ends(end *Outcome, err error, state string, exit int) {
 func trail(events []wire.Event) []string {
 	var list []string
 	for _, e := range events {
-		data := string(e.Data)
+		data := took.ReplaceAllString(string(e.Data), "")
 		if e.Event == evToolResult {
 			var r wire.Result
 			json.Unmarshal(e.Data, &r)
@@ -282,5 +286,8 @@ func (l *listener) said() []string {
 	}
 	return list
 }
+
+// took is how long a model took, which differs.
+var took = regexp.MustCompile(`,"duration_ms":\d+`)
 
 var errBroken = errors.New("broken")

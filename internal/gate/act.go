@@ -85,6 +85,7 @@ func (r *run) invoke(ctx context.Context) (res *wire.Result) {
 		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Home: r.gate.Home,
 		Judged:  r.judge.Judged(r.call.Tool, r.call.Input),
 		MayRead: r.Batch.judge.MayRead(r.call.Tool, r.decision),
+		Secrets: r.secrets,
 	}
 	if err := r.wallIn(env); err != nil {
 		return failed(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/base/jail"
+	"github.com/kxtools/kx/internal/base/redact"
 	"github.com/kxtools/kx/internal/gate/hook"
 	"github.com/kxtools/kx/internal/gate/judge"
 	"github.com/kxtools/kx/internal/gate/limit"
@@ -57,6 +58,10 @@ type Gate struct {
 	// batch.
 	Reload func() (*judge.Judge, error)
 
+	// Secrets returns what takes known secrets out of what calls give back. It is
+	// called for every batch; nil, like nil from it, knows none.
+	Secrets func() (*redact.Redactor, error)
+
 	// Run says whether the calls are those of an agent's run: their requests
 	// never expire, and each call is an action of its own.
 	Run bool
@@ -85,9 +90,10 @@ type Gate struct {
 // Batch is a set of calls that share limits: a turn of an agent, or a window of
 // a stream. Rules and limits hold as they were when it began.
 type Batch struct {
-	gate  *Gate
-	judge *judge.Judge
-	limit *limit.Batch
+	gate    *Gate
+	judge   *judge.Judge
+	limit   *limit.Batch
+	secrets *redact.Redactor
 }
 
 // Begin starts a batch.
@@ -96,7 +102,11 @@ func (g *Gate) Begin() (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Batch{gate: g, judge: j, limit: limit.NewBatch(j.Config.Limits)}, nil
+	b := &Batch{gate: g, judge: j, limit: limit.NewBatch(j.Config.Limits)}
+	if g.Secrets != nil {
+		b.secrets, err = g.Secrets()
+	}
+	return b, err
 }
 
 // mostInput is the largest input whatever the configuration says: it is in memory
@@ -135,6 +145,7 @@ func (b *Batch) Do(ctx context.Context, call wire.Call) *wire.Result {
 		res = failed(err)
 	}
 	r.label(res)
+	r.hide(res)
 	res.DurationMS = b.gate.Now().Sub(start).Milliseconds()
 	failpoint.Hit("result.before")
 	err = b.gate.Journal.Ended(res)

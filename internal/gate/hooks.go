@@ -99,7 +99,7 @@ func (r *run) runHooksOn(ctx context.Context, list []config.Hook, event string, 
 	if res != nil {
 		c.Status, c.Output = res.Status, res.Output
 	}
-	o := (&hook.Runner{Hooks: list, Command: r.command, Post: r.gate.Post}).Run(ctx, event, c)
+	o := (&hook.Runner{Hooks: list, Command: r.command, Post: r.gate.Post, Secrets: r.secrets}).Run(ctx, event, c)
 	if len(o.Runs) == 0 {
 		return o
 	}

@@ -38,6 +38,7 @@ func (b *Batch) Permit(ctx context.Context, f Foreign) *wire.Result {
 		res = failed(err)
 	}
 	r.label(res)
+	r.hide(res)
 	res.DurationMS = b.gate.Now().Sub(start).Milliseconds()
 	return res
 }

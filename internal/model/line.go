@@ -134,11 +134,18 @@ func (l *line) play(ctx context.Context, r *Request) (*Turn, error) {
 func (f *fault) err() error {
 	switch {
 	case f.Torn:
-		return fail.Failed("model_torn", "the model's answer ended in the middle")
+		return &Failure{Class: Torn, Err: fail.Failed("model_torn", "the model's answer ended in the middle")}
 	case f.Status == 429:
-		return fail.Unavailable("model_rate_limited", "the model's provider has too many requests; it asks to wait %g s", f.RetryAfter)
+		return &Failure{
+			Class: RateLimited, Status: f.Status, Wait: time.Duration(f.RetryAfter * float64(time.Second)),
+			Err: fail.Unavailable("model_rate_limited", "the model's provider has too many requests; it asks to wait %g s", f.RetryAfter),
+		}
+	case f.Status == 401 || f.Status == 403:
+		return &Failure{Class: Auth, Status: f.Status, Err: fail.Unavailable("model_auth", "the model's provider refuses the key with status %d", f.Status)}
+	case f.Status >= 500:
+		return &Failure{Class: Overloaded, Status: f.Status, Err: fail.Unavailable("model_failed", "the model's provider answered with status %d", f.Status)}
 	}
-	return fail.Unavailable("model_failed", "the model's provider answered with status %d", f.Status)
+	return &Failure{Class: Refused, Status: f.Status, Err: fail.Unavailable("model_failed", "the model's provider answered with status %d", f.Status)}
 }
 
 // check looks for the result among those of the turn before, and says what it

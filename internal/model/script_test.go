@@ -136,16 +136,19 @@ func TestExpect(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	for text, want := range map[string]*fail.Error{
-		`{"fail":{"status":429,"retry_after":2}}`: fail.Unavailable("model_rate_limited", "the model's provider has too many requests; it asks to wait 2 s"),
-		`{"fail":{"status":503}}`:                 fail.Unavailable("model_failed", "the model's provider answered with status 503"),
-		`{"fail":{"torn":true}}`:                  fail.Failed("model_torn", "the model's answer ended in the middle"),
+	for text, want := range map[string]*Failure{
+		`{"fail":{"status":429,"retry_after":2}}`: {Class: RateLimited, Status: 429, Wait: 2 * time.Second,
+			Err: fail.Unavailable("model_rate_limited", "the model's provider has too many requests; it asks to wait 2 s")},
+		`{"fail":{"status":503}}`: {Class: Overloaded, Status: 503, Err: fail.Unavailable("model_failed", "the model's provider answered with status 503")},
+		`{"fail":{"status":401}}`: {Class: Auth, Status: 401, Err: fail.Unavailable("model_auth", "the model's provider refuses the key with status 401")},
+		`{"fail":{"status":400}}`: {Class: Refused, Status: 400, Err: fail.Unavailable("model_failed", "the model's provider answered with status 400")},
+		`{"fail":{"torn":true}}`:  {Class: Torn, Err: fail.Failed("model_torn", "the model's answer ended in the middle")},
 	} {
 		s, err := ParseScript([]byte(text), "s")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Turn(context.Background(), &Request{}); !reflect.DeepEqual(err, want) {
+		if _, err := s.Turn(context.Background(), &Request{}); !reflect.DeepEqual(err, error(want)) || fail.Exit(err) != want.Err.Exit {
 			t.Errorf("%s: %v, want %v", text, err, want)
 		}
 	}

@@ -293,6 +293,17 @@ type Run struct {
 	Exit    int            `json:"exit"`
 	Calls   map[string]int `json:"calls"`
 	Output  string         `json:"output,omitempty"`
+	Usage   *Usage         `json:"usage,omitempty"`
+	CostUSD float64        `json:"cost_usd,omitempty"`
+}
+
+// Usage is what models took, in tokens. What is 0 was not told.
+type Usage struct {
+	Input      int64 `json:"input,omitempty"` // without what the cache had
+	CacheRead  int64 `json:"cache_read,omitempty"`
+	CacheWrite int64 `json:"cache_write,omitempty"`
+	Output     int64 `json:"output,omitempty"` // with reasoning
+	Reasoning  int64 `json:"reasoning,omitempty"`
 }
 
 // Extra is a set of fields that a record carries through kx untouched.

@@ -123,6 +123,14 @@ func Owner(fi os.FileInfo) int {
 	return -1
 }
 
+// Inode returns the number by which a file system knows a file.
+func Inode(fi os.FileInfo) uint64 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+}
+
 // writeError says what could not be written and why. A full disk is named.
 func writeError(path string, err error) error {
 	hint := "ls -ld " + filepath.Dir(path)

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"github.com/kxtools/kx/internal/base/redact"
 )
 
 // pipes are the three streams of a command. They are ours rather than those of
@@ -16,11 +18,12 @@ type pipes struct {
 	out, err         *os.File
 	theirs           []*os.File
 	stdout, stderr   *capture
+	secrets          *redact.Redactor
 	reading, writing sync.WaitGroup
 }
 
 func connect(cmd *exec.Cmd, s Spec) (*pipes, error) {
-	p := &pipes{stdin: s.Stdin, stdout: newCapture(s.OutCap), stderr: newCapture(s.OutCap)}
+	p := &pipes{stdin: s.Stdin, stdout: newCapture(s.OutCap), stderr: newCapture(s.OutCap), secrets: s.Secrets}
 	pipe := func() (r, w *os.File, err error) {
 		if r, w, err = os.Pipe(); err != nil {
 			p.started()
@@ -53,7 +56,11 @@ func (p *pipes) started() {
 	}
 	read := func(f *os.File, to *capture) {
 		if f != nil {
-			p.reading.Go(func() { _, _ = io.Copy(to, f) })
+			p.reading.Go(func() {
+				w := p.secrets.To(to)
+				_, _ = io.Copy(w, f)
+				_ = w.Close()
+			})
 		}
 	}
 	read(p.out, p.stdout)

@@ -27,6 +27,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/kxtools/kx/internal/base/jail"
+	"github.com/kxtools/kx/internal/base/redact"
 )
 
 const (
@@ -52,6 +53,10 @@ type Spec struct {
 	Env    []string // the whole environment, see Env
 	Stdin  []byte   // nil is /dev/null
 	OutCap int      // bytes kept of each stream, half from its start, half from its end
+
+	// Secrets are taken out of both streams before anything is left out; nil for
+	// none.
+	Secrets *redact.Redactor
 
 	// Jail has the walls around the command, whose program and folder it names;
 	// nil for none.

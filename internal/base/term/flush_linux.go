@@ -6,6 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// These read and set how a terminal takes what is typed.
+const (
+	getTermios = unix.TCGETS
+	setTermios = unix.TCSETS
+)
+
 // discardInput waits until all is on the screen that was written to the terminal
 // f, then throws away what was typed meanwhile.
 func discardInput(f *os.File) error {

@@ -37,7 +37,7 @@ func pager(value string, set bool) string {
 // the screen of a person who has one. The context of f ends when the pager does, and
 // that somebody has read enough is no error. ^C is the pager's as long as it runs.
 func (s *IO) Paged(ctx context.Context, f func(context.Context) error) error {
-	tty, ok := s.Out.w.(*os.File)
+	tty, ok := file(s.Out.w)
 	if !ok || !s.OutTTY || s.Dumb || !installed(s.Pager) {
 		return f(ctx)
 	}
@@ -50,6 +50,9 @@ func (s *IO) Paged(ctx context.Context, f func(context.Context) error) error {
 	p := &pages{io: s, tty: tty, width: width, room: height - 1, quit: quit} // the last row is the prompt's
 	before := s.Out
 	s.Out = To(p)
+	if s.hide != nil {
+		s.Out = To(hiding{p, s.hide})
+	}
 	err = f(reading)
 	s.Out = before
 	enough := errors.Is(err, syscall.EPIPE) || reading.Err() != nil && errors.Is(err, context.Canceled)
@@ -135,6 +138,9 @@ func (p *pages) start() error {
 		p.cmd.Env = append(os.Environ(), lessOptions)
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = r, p.tty, p.io.Err.w
+	if f, ok := file(p.io.Err.w); ok {
+		p.cmd.Stderr = f
+	}
 	if err := p.cmd.Start(); err != nil {
 		w.Close()
 		return err

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -68,13 +69,18 @@ func paged(t *testing.T, ctx context.Context, pager string, f func(context.Conte
 		shown <- strings.ReplaceAll(text, "\r\n", "\n")
 	}()
 	s := &IO{Out: To(slave), Err: To(slave), OutTTY: true, ErrTTY: true, Pager: pager}
+	s.Hide(hideSecret)
+	before := s.Out
 	err := s.Paged(ctx, func(ctx context.Context) error { return f(ctx, s.Out) })
-	if s.Out.w != slave {
+	if s.Out.w.(hiding).w != before.w.(hiding).w {
 		t.Error("the stream is not as it was")
 	}
 	fmt.Fprint(slave, end)
 	return <-shown, err
 }
+
+// hideSecret takes a secret out.
+func hideSecret(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter2"), []byte("[secret]")) }
 
 // lines are n of them.
 func lines(n int) string {
@@ -115,6 +121,8 @@ func TestPaged(t *testing.T) {
 		"a wide line":     {marks, lines(8) + strings.Repeat("x", 41) + "\n", marked(lines(8) + strings.Repeat("x", 41) + "\n")},
 		"much":            {marks, lines(20_000), marked(lines(20_000))},
 		"nothing":         {marks, "", ""},
+		"a secret":        {marks, lines(10) + "hunter2\n", marked(lines(10) + "[secret]\n")},
+		"a short secret":  {marks, "hunter2\n", "[secret]\n"},
 		"no pager":        {"", lines(50), lines(50)},
 		"a missing pager": {"no-such-pager", lines(50), lines(50)},
 		"a failing pager": {marks + "; exit 3", lines(50), marked(lines(50))},

@@ -53,12 +53,12 @@ type Status struct {
 func (s *IO) Status(line func(cells int) string) *Status { return s.status(line, beat) }
 
 func (s *IO) status(line func(cells int) string, every time.Duration) *Status {
-	tty, ok := s.Err.w.(*os.File)
+	tty, ok := file(s.Err.w)
 	if !ok || !s.ErrTTY || s.Dumb {
 		return nil
 	}
 	st := &Status{io: s, line: line, tty: tty, out: s.Out, err: s.Err, over: make(chan struct{}), done: make(chan struct{})}
-	switch out, ok := s.Out.w.(*os.File); {
+	switch out, ok := file(s.Out.w); {
 	case !ok:
 		return nil
 	case same(out, tty):

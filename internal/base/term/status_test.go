@@ -24,6 +24,7 @@ func glass(t *testing.T, cells uint16, every time.Duration, line func(cells int)
 		t.Fatal(err)
 	}
 	s = &IO{Out: To(slave), Err: To(slave), OutTTY: true, ErrTTY: true}
+	s.Hide(hideSecret)
 	if st = s.status(line, every); st == nil {
 		t.Fatal("there is no status line")
 	}
@@ -67,6 +68,7 @@ func TestStatusStaysBelow(t *testing.T) {
 		{func() { st.Redraw(); fmt.Fprint(s.Out, "ee") }, "ee"},
 		{func() { fmt.Fprint(s.Out, "\n") }, "\r\nworking\r"},
 		{func() { line = "世界世界世界世界世界\x1b"; st.Redraw() }, "\r\x1b[J世界世界世界世界世…\r"},
+		{func() { line = "with hunter2"; fmt.Fprint(s.Out, "hunter2\n") }, "\r\x1b[J[secret]\r\nwith [secret]\r"},
 		{func() { line = ""; st.Redraw() }, "\r\x1b[J"},
 		{func() { line = "again"; st.Redraw() }, "again\r"},
 		{st.Close, "\r\x1b[J"},

@@ -35,6 +35,45 @@ type IO struct {
 
 	// OpenTTY opens the controlling terminal.
 	OpenTTY func() (io.ReadWriteCloser, error)
+
+	hide func([]byte) []byte // what Hide was given, nil before that
+}
+
+// Hide lets everything that is written from now on, and every question, pass
+// through hide: it takes out what nobody is to read.
+func (s *IO) Hide(hide func([]byte) []byte) {
+	s.hide = hide
+	s.Out, s.Err = To(hiding{s.Out.w, hide}), To(hiding{s.Err.w, hide})
+}
+
+// Clean is what would be written of b: for what goes to other programs.
+func (s *IO) Clean(b []byte) []byte {
+	if s.hide == nil {
+		return b
+	}
+	return s.hide(b)
+}
+
+// hiding hides what each write has; a write is a whole line or more.
+type hiding struct {
+	w    io.Writer
+	hide func([]byte) []byte
+}
+
+func (h hiding) Write(b []byte) (int, error) {
+	if _, err := h.w.Write(h.hide(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// file is the file that a stream writes to, hidden from or not.
+func file(w io.Writer) (*os.File, bool) {
+	if h, ok := w.(hiding); ok {
+		w = h.w
+	}
+	f, ok := w.(*os.File)
+	return f, ok
 }
 
 // System returns the streams of the process.

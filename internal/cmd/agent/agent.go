@@ -25,7 +25,7 @@ An agent is a model that works in a workspace with the tools of kx. Every call g
 			{Line: "kx agent list"},
 			{Line: "kx agent resume a3fk"},
 		},
-		Commands: []*app.Command{NewList(a, nil), NewResume(a, nil), NewRun(a, nil), NewShow(a, nil), NewStop(a, nil)},
+		Commands: []*app.Command{NewContext(a, nil), NewFork(a, nil), NewList(a, nil), NewResume(a, nil), NewRun(a, nil), NewShow(a, nil), NewStop(a, nil)},
 	}
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 
 	"github.com/kxtools/kx/internal/base/fail"
@@ -70,13 +71,17 @@ func show(_ context.Context, o *ShowOptions) error {
 	}
 	p := o.App.Printer()
 	if p.Format().Data() {
-		return out.Each(p, out.Columns[any]{}, func(emit func(any) error) error {
+		var damage error
+		err := out.Each(p, out.Columns[any]{}, func(emit func(any) error) error {
 			if err := emit(m.Session); err != nil {
 				return err
 			}
 			for e, err := range events {
 				if err != nil {
-					return err
+					if damage == nil {
+						damage = fail.As(err)
+					}
+					continue
 				}
 				if err := emit(e); err != nil {
 					return err
@@ -84,6 +89,7 @@ func show(_ context.Context, o *ShowOptions) error {
 			}
 			return nil
 		})
+		return errors.Join(err, damage)
 	}
 	story := tell.Story{Session: m.Session, Events: events, Approval: approval.New(st, o.App.Now).Get, Now: o.App.Now()}
 	var broken error

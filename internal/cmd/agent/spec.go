@@ -6,6 +6,7 @@ import (
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/handover"
 	"github.com/kxtools/kx/internal/gate/scope"
+	"github.com/kxtools/kx/internal/model/route"
 )
 
 // Spec is what kx hands to kxd agent: what to run, and how the command line that
@@ -20,23 +21,30 @@ type Spec struct {
 }
 
 // Setup is what a session keeps to go on later: its task, its model, and the
-// bounds that it was given.
+// bounds that it was given. Without a script and a program the model is what was
+// asked for, resolved anew by each process.
 type Setup struct {
 	Prompt   string      `json:"prompt,omitempty"`
 	Script   string      `json:"script,omitempty"` // the text of the script
 	Exec     string      `json:"exec,omitempty"`   // the command line of the model
+	Ask      route.Ask   `json:"ask,omitzero"`
+	Attach   []string    `json:"attach,omitempty"` // files
 	MaxTurns int         `json:"max_turns,omitempty"`
+	MaxCost  float64     `json:"max_cost,omitempty"` // USD
 	Cwd      string      `json:"cwd"`
 	Caller   string      `json:"caller"`
 	Scope    scope.Scope `json:"scope"`
 }
 
-// Model names the kind of model.
+// Model names the kind of model, "" for one of a provider.
 func (s *Setup) Model() string {
-	if s.Script != "" {
+	switch {
+	case s.Script != "":
 		return "script"
+	case s.Exec != "":
+		return "exec"
 	}
-	return "exec"
+	return ""
 }
 
 // become turns this process into kxd agent with the given spec.

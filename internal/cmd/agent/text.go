@@ -56,10 +56,20 @@ func Stream(ctx context.Context, a *app.App, run func(emit func(any) error) erro
 // what waits.
 func records(a *app.App, run func(emit func(any) error) error) error {
 	var failed error
+	told := map[string]bool{}
 	err := out.Each(a.Printer(), out.Columns[any]{}, func(emit func(any) error) error {
 		failed = run(func(doc any) error {
-			if e, ok := doc.(wire.Event); ok && e.Event == "approval" {
+			e, _ := doc.(wire.Event)
+			switch e.Event {
+			case "approval":
 				a.Note("⏸ %s", tell.Waiting(e.Data))
+			case "turn_start":
+				for _, loss := range tell.Losses(e.Data) {
+					if !told[loss] {
+						told[loss] = true
+						a.Note("%s", loss)
+					}
+				}
 			}
 			return emit(doc)
 		})

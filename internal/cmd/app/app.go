@@ -17,6 +17,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/base/term"
+	"github.com/kxtools/kx/internal/record/state"
 )
 
 // App is one run of kx.
@@ -25,7 +26,8 @@ type App struct {
 	Globals Globals
 	Version string
 	Now     func() time.Time
-	Root    *Command // the whole tree, for help and completion
+	Root    *Command     // the whole tree, for help and completion
+	State   *state.State // the state directory, once a command has opened it
 
 	getenv func(string) string
 	log    *zerolog.Logger

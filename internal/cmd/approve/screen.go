@@ -41,7 +41,7 @@ type ScreenSpec struct {
 // screened gives the noun its screen. verbs are the names of its commands.
 func screened(a *app.App, noun *app.Command, run func(context.Context, *ScreenOptions) error) *app.Command {
 	o := &ScreenOptions{
-		App: a, Open: func() (*approval.Store, error) { return open(a) }, Person: site.Of(a).Person,
+		App: a, Open: func() (*approval.Store, error) { return open(a) }, Person: person(a),
 		Terminal: func() error { return hasTerminal(a.IO) },
 		Become: func(spec ScreenSpec) error {
 			spec.Globals = a.Globals
@@ -77,6 +77,17 @@ func screened(a *app.App, noun *app.Command, run func(context.Context, *ScreenOp
 		return run(ctx, o)
 	}
 	return noun
+}
+
+// person refuses whoever can't be a person that may be asked.
+func person(a *app.App) func(line, way string) error {
+	return func(line, way string) error {
+		s := site.Of(a)
+		if _, err := s.Person(line); err != nil {
+			return err
+		}
+		return s.Attended(line, way)
+	}
 }
 
 // known looks the request up, and takes a word that is none for a verb that was

@@ -70,6 +70,7 @@ func watch(ctx context.Context, o *WatchOptions) error {
 			defer logging.Unlock()
 			o.App.Log().Warn().Msg(text)
 		})
+		queue.Clean = o.App.IO.Clean
 		defer queue.Close()
 		told = func(a *wire.Approval) {
 			if a.State == wire.ApprovalPending {

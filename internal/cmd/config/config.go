@@ -12,7 +12,7 @@ func New(a *app.App) *app.Command {
 		Name:  "config",
 		Usage: "what is set, and where it is kept",
 		What: `
-The user's settings are in config.toml and policy.toml of the configuration directory; kx.toml(5) describes them. A trusted project may lower limits and choose a stricter mode.
+The user's settings are in config.toml and policy.toml of the configuration directory; kx.toml(5) describes them. A trusted project may lower limits, and choose a stricter mode and among your models.
 
 While a file is not valid every call is denied; the message names the file, the line and the key.
 `,

@@ -17,6 +17,7 @@ import (
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/host"
 	"github.com/kxtools/kx/internal/record/config"
+	"github.com/kxtools/kx/internal/record/secret"
 	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/internal/record/trust"
 	"github.com/kxtools/kx/pkg/policy"
@@ -44,6 +45,7 @@ func checks(a *app.App) []Row {
 			rows = append(rows, trusted(status))
 		}
 	}
+	rows = append(rows, secrets(s))
 	c, err := config.Load(d, ws, status.Copies)
 	if err != nil {
 		rows = append(rows, broken("config", err))
@@ -125,6 +127,35 @@ func trusted(st trust.Status) Row {
 		return row("trust", Warn, "not trusted, so these do not speak: "+list, "kx trust add")
 	}
 	return row("trust", OK, "nothing to trust", "")
+}
+
+func secrets(s *site.Site) Row {
+	st, err := s.Peek()
+	if err != nil {
+		return broken("secrets", err)
+	}
+	store := secret.New(st)
+	all, err := store.List()
+	if err != nil {
+		return broken("secrets", err)
+	}
+	locked, err := store.Locked()
+	if err == nil {
+		_, err = secret.Redactor(st) // which reads each
+	}
+	of := map[string]int{}
+	for _, in := range all {
+		of[in.State]++
+	}
+	switch {
+	case err != nil:
+		return broken("secrets", err)
+	case locked:
+		return row("secrets", Warn, fmt.Sprintf("%d set, behind a passphrase: a kx that was not given it can't take them out of what it prints and records", of[secret.Set]), "man kx-secret-set")
+	case len(all) == 0:
+		return row("secrets", OK, "none", "")
+	}
+	return row("secrets", OK, fmt.Sprintf("%d set, %d revoked", of[secret.Set], of[secret.Revoked]), "")
 }
 
 func policies(c *config.Config) Row {

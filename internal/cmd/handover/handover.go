@@ -37,7 +37,7 @@ func Become(a *app.App, verb string, spec any) error {
 		return err
 	}
 	if len(raw) > maxSpec {
-		return fail.Limit("run_bytes", "the prompt and the script take %d bytes, more than %d", len(raw), maxSpec)
+		return fail.Limit("run_bytes", "what was given takes %d bytes, more than %d", len(raw), maxSpec)
 	}
 	f, err := os.CreateTemp("", "kx-"+verb+"-")
 	if err != nil {

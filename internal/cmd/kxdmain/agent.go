@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/kxtools/kx/internal/agent"
+	"github.com/kxtools/kx/internal/agent/prompt"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/base/proc"
@@ -19,6 +20,7 @@ import (
 	"github.com/kxtools/kx/internal/gate"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/model"
+	"github.com/kxtools/kx/internal/model/route"
 	"github.com/kxtools/kx/internal/record/session"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -27,6 +29,7 @@ import (
 // this process.
 func runAgent(ctx context.Context, args []string, s *term.IO, getenv func(string) string, version string) int {
 	a := app.New(s, getenv, version)
+	site.Hide(a)
 	spec := &cmdagent.Spec{}
 	err := handover.Read("agent", args, "kx agent run", spec)
 	if err == nil {
@@ -77,12 +80,20 @@ func create(a *app.App, store *session.Store, spec *cmdagent.Spec) (id string, e
 		return "", err
 	}
 	setup.Caller, setup.Cwd = s.Caller("agent"), where.Cwd
+	name, err := modelName(a, setup)
+	if err != nil {
+		return "", err
+	}
+	setup.Prompt = string(a.IO.Clean([]byte(setup.Prompt))) // a model has no use for a secret
+	if err := attach(a, where.Mode, setup); err != nil {
+		return "", err
+	}
 	raw, err := wire.Marshal(setup)
 	if err != nil {
 		return "", err
 	}
 	meta, err := store.Create(session.Meta{
-		Session: wire.Session{ID: spec.ID, Workspace: where.Workspace, Mode: where.Mode, Model: setup.Model(), State: session.Running},
+		Session: wire.Session{ID: spec.ID, Workspace: where.Workspace, Mode: where.Mode, Model: name, State: session.Running},
 		Agent:   raw,
 	})
 	return meta.ID, err
@@ -116,6 +127,9 @@ func run(ctx context.Context, a *app.App, store *session.Store, id string, spec 
 	if err != nil {
 		return nil, err
 	}
+	if meta.Model, err = modelName(a, &setup); err != nil { // it may be another one now
+		return nil, err
+	}
 	m, err := start(a, g, &setup)
 	if err != nil {
 		return nil, err
@@ -124,9 +138,12 @@ func run(ctx context.Context, a *app.App, store *session.Store, id string, spec 
 	if err := store.Save(meta); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
+	b := builder(a, id, meta.Mode, &setup)
 	end, err := agent.Run(ctx, agent.Options{
 		Session: id, Log: w, Past: store.Events(id), Gate: g, Model: m, Sees: setup.Scope.Sees,
-		Prompt: setup.Prompt, MaxTurns: setup.MaxTurns, Emit: func(e wire.Event) error { return emit(e) },
+		Prompt: func() (*prompt.Task, error) { return b.Task(setup.Prompt, setup.Attach) }, System: b.System, Window: window(a, &setup),
+		MaxTurns: setup.MaxTurns, MaxCost: setup.MaxCost, Cost: m.Cost,
+		Emit: func(e wire.Event) error { return emit(e) },
 	})
 	err = errors.Join(err, m.Close())
 	if end == nil {
@@ -151,15 +168,26 @@ func enter(a *app.App, meta *session.Meta, setup *cmdagent.Setup) error {
 }
 
 // start makes the model ready.
-func start(a *app.App, g *gate.Gate, setup *cmdagent.Setup) (model.Model, error) {
+func start(a *app.App, g *gate.Gate, setup *cmdagent.Setup) (*route.Router, error) {
 	if setup.Script != "" {
-		return model.ParseScript([]byte(setup.Script), "the script")
+		m, err := model.ParseScript([]byte(setup.Script), "the script")
+		if err != nil {
+			return nil, err
+		}
+		return route.Alone(m), nil
+	}
+	if setup.Exec == "" {
+		return router(a, setup.Ask)
 	}
 	j, err := g.Reload()
 	if err != nil {
 		return nil, err
 	}
-	return model.StartExec(setup.Exec, setup.Cwd, proc.Env(j.Config.Sandbox.Env, a.Getenv), func(argv []string, dir string) (*sandbox.Cell, error) {
+	m, err := model.StartExec(setup.Exec, setup.Cwd, proc.Env(j.Config.Sandbox.Env, a.Getenv), func(argv []string, dir string) (*sandbox.Cell, error) {
 		return g.Sandbox.Confine(j.Place(g.Session), sandbox.Default.Under(j.Config.Limits.MaxSandbox), argv, dir)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return route.Alone(m), nil
 }

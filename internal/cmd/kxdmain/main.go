@@ -21,6 +21,7 @@ var verbs = map[string]Verb{
 	"approve": approve,
 	"hook":    postHook,
 	"screen":  screen,
+	"model":   testModel,
 }
 
 // Main runs kxd with args, the line without the program's name.

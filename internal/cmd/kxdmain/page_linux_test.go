@@ -1,6 +1,7 @@
 package kxdmain_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -10,8 +11,8 @@ import (
 func TestScreenPages(t *testing.T) {
 	u := newUser(t)
 	var turns []string
-	for range 12 {
-		turns = append(turns, `{"say":"I look.","calls":[{"tool":"list_files","input":{}}]}`)
+	for i := range 12 {
+		turns = append(turns, fmt.Sprintf(`{"say":"I look.","calls":[{"tool":"bash","input":{"command":"echo %d"}}]}`, i))
 	}
 	u.kx(0, "agent", "run", "x", "--script", u.script(append(turns, done)...), "--new-session", "r")
 	s := u.screen()

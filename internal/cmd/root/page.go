@@ -11,9 +11,9 @@ import (
 // paged are the commands that a person reads page by page: they print what is there,
 // and neither ask nor do anything.
 var paged = []string{
-	"kx agent list", "kx agent show", "kx approve list", "kx approve show", "kx audit list", "kx audit show",
-	"kx config show", "kx help", "kx policy lint", "kx policy matrix", "kx policy replay", "kx policy rules",
-	"kx tool list", "kx tool show", "kx trust list",
+	"kx agent context", "kx agent list", "kx agent show", "kx approve list", "kx approve show", "kx audit list", "kx audit show",
+	"kx config show", "kx help", "kx model list", "kx policy lint", "kx policy matrix", "kx policy replay", "kx policy rules",
+	"kx secret list", "kx session export", "kx tool list", "kx tool show", "kx trust list",
 }
 
 // page runs a command; a pager shows what is longer than the screen. With --no-input

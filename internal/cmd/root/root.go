@@ -16,6 +16,7 @@ import (
 	"github.com/kxtools/kx/internal/base/signals"
 	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/site"
 )
 
 // Main runs kx with args, the line without the program's name, and returns the
@@ -23,6 +24,7 @@ import (
 func Main(ctx context.Context, args []string, s *term.IO, getenv func(string) string, version string) int {
 	a := app.New(s, getenv, version)
 	a.Root = Tree(a)
+	site.Hide(a)
 	return start(ctx, a, args)
 }
 

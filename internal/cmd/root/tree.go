@@ -10,7 +10,10 @@ import (
 	"github.com/kxtools/kx/internal/cmd/config"
 	"github.com/kxtools/kx/internal/cmd/doctor"
 	"github.com/kxtools/kx/internal/cmd/man"
+	"github.com/kxtools/kx/internal/cmd/model"
 	"github.com/kxtools/kx/internal/cmd/policy"
+	"github.com/kxtools/kx/internal/cmd/secret"
+	"github.com/kxtools/kx/internal/cmd/session"
 	"github.com/kxtools/kx/internal/cmd/tool"
 	"github.com/kxtools/kx/internal/cmd/trust"
 	"github.com/kxtools/kx/internal/cmd/version"
@@ -52,8 +55,11 @@ Words come first, flags may stand anywhere: kx NOUN VERB [ARG...]. Documents are
 			doctor.New(a, nil),
 			newHelp(a),
 			man.New(a, nil),
+			model.New(a),
 			trust.New(a),
 			policy.New(a),
+			secret.New(a),
+			session.New(a),
 			tool.New(a),
 			version.New(a, nil),
 		},

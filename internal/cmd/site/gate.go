@@ -14,6 +14,7 @@ import (
 	"github.com/kxtools/kx/internal/base/lineage"
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/base/proc"
+	"github.com/kxtools/kx/internal/base/redact"
 	"github.com/kxtools/kx/internal/gate"
 	"github.com/kxtools/kx/internal/gate/hook"
 	"github.com/kxtools/kx/internal/gate/judge"
@@ -23,6 +24,7 @@ import (
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/internal/record/scratch"
+	"github.com/kxtools/kx/internal/record/secret"
 	"github.com/kxtools/kx/internal/record/session"
 	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/internal/tools"
@@ -185,6 +187,7 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 		Now: s.app.Now, NewID: func() string { return "call-" + session.NewID(callID) }, Session: o.Session, Caller: o.Caller, Home: jo.Dirs.Home,
 		Sandbox: sb,
 		Reload:  func() (*judge.Judge, error) { return judge.Open(jo) },
+		Secrets: func() (*redact.Redactor, error) { return secret.Redactor(jo.State) },
 		Run:     o.Run, Wait: o.Wait,
 	}
 	g.Await = func(ctx context.Context, id string) error { return s.Await(ctx, g.Approvals, id) }

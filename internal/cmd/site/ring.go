@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/kxtools/kx/internal/host/notify"
 	"github.com/kxtools/kx/internal/record/config"
@@ -39,6 +40,10 @@ func (s *Site) tell(doc any) error {
 	if err != nil || c.Notify == "" {
 		return err
 	}
+	raw, err := wire.Marshal(doc)
+	if err != nil {
+		return err
+	}
 	// Not the folder of the call, whose files are an agent's.
-	return notify.Detach(c.Notify, d.Home, doc)
+	return notify.Detach(c.Notify, d.Home, json.RawMessage(s.app.IO.Clean(raw)))
 }

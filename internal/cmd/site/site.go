@@ -18,7 +18,6 @@ import (
 type Site struct {
 	app   *app.App
 	dirs  *paths.Dirs
-	state *state.State
 	below bool // an agent has started this process to ask about a call
 }
 
@@ -71,30 +70,32 @@ func (s *Site) Path(typed string) (string, error) {
 	return paths.Canonical(e.Cwd, typed)
 }
 
-// State opens the state directory and makes it if need be.
+// State opens the state directory and makes it if need be. All commands of a
+// process share it, and what is kept with it.
 func (s *Site) State() (*state.State, error) {
-	if s.state == nil {
-		d, err := s.Dirs()
-		if err != nil {
-			return nil, err
-		}
-		st, err := state.Open(d.State)
-		if err != nil {
-			return nil, err
-		}
-		s.state = st
+	d, err := s.Dirs()
+	if err != nil {
+		return nil, err
 	}
-	return s.state, nil
+	if st := s.app.State; st != nil && st.Dir() == d.State {
+		return st, nil
+	}
+	st, err := state.Open(d.State)
+	if err != nil {
+		return nil, err
+	}
+	s.app.State = st
+	return st, nil
 }
 
 // Peek opens the state directory for a command that changes nothing.
 func (s *Site) Peek() (*state.State, error) {
-	if s.state != nil {
-		return s.state, nil
-	}
 	d, err := s.Dirs()
 	if err != nil {
 		return nil, err
+	}
+	if st := s.app.State; st != nil && st.Dir() == d.State {
+		return st, nil
 	}
 	return state.Peek(d.State)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/base/redact"
 	"github.com/kxtools/kx/internal/record/config"
 	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/wire"
@@ -64,6 +65,7 @@ type Runner struct {
 	// both return the answer, at most MaxAnswer bytes.
 	Command func(ctx context.Context, line string, input []byte) ([]byte, error)
 	Post    func(ctx context.Context, url string, input []byte) ([]byte, error)
+	Secrets *redact.Redactor // what no hook is told
 }
 
 // Outcome is what the hooks of an event say together.
@@ -154,7 +156,7 @@ func (r *Runner) ask(ctx context.Context, h *config.Hook, c *Call) (*answer, err
 	if h.URL != "" {
 		ask, target = r.Post, h.URL
 	}
-	raw, err := ask(ctx, target, append(input, '\n'))
+	raw, err := ask(ctx, target, append(r.Secrets.JSON(input), '\n'))
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("it took longer than %s", h.Timeout)

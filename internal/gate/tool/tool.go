@@ -11,6 +11,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/kxtools/kx/internal/base/redact"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -47,6 +48,11 @@ type Env struct {
 	// Real is where a path of the call lies: /tmp and /var/tmp may be a folder of
 	// the session. Nil where every path is what it says.
 	Real func(path string) string
+
+	// Secrets takes known secrets out of a text. The gate does so with every output;
+	// a tool that cuts texts does it before, or half of one may stay. Nil knows
+	// none.
+	Secrets *redact.Redactor
 
 	// Confine says where a program of the call runs; argv[0] is its path. Nil
 	// where there is nothing but the machine itself.

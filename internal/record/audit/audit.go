@@ -31,6 +31,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/record/secret"
 	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -65,8 +66,8 @@ type head struct {
 	Size   int64  `json:"size"`
 }
 
-// Append adds doc, a JSON object that begins with its type, puts seq, at and
-// prev into it and returns the seq. With barrier it returns when the line is on
+// Append adds doc, a JSON object that begins with its type, takes known secrets out
+// of it, puts seq, at and prev into it and returns the seq. With barrier it returns when the line is on
 // disk. After an error the caller must not act: the line is not in the record,
 // or not known to be on disk.
 func (l *Log) Append(doc any, barrier bool) (seq int64, err error) {
@@ -74,6 +75,11 @@ func (l *Log) Append(doc any, barrier bool) (seq int64, err error) {
 	if err != nil {
 		return 0, fail.Failed("audit", "a line for the audit can't be encoded: %v", err).Because(err)
 	}
+	hide, err := secret.Redactor(l.st)
+	if err != nil {
+		return 0, err
+	}
+	body = hide.JSON(body)
 	dir, err := l.st.Sub(folder)
 	if err != nil {
 		return 0, err

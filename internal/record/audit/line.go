@@ -14,6 +14,7 @@ const (
 	TypeApproval     = "approval"
 	TypePolicyChange = "policy_change"
 	TypeTrustChange  = "trust_change"
+	TypeSecretChange = "secret_change"
 	TypeSessionStop  = "session_stop"
 )
 
@@ -104,6 +105,17 @@ type TrustChange struct {
 	Level     string            `json:"level,omitempty"`
 	Files     map[string]string `json:"files,omitempty"`
 	DecidedBy wire.Decider      `json:"decided_by"`
+	Place
+}
+
+// SecretChange says that somebody set or revoked a secret, or put all of them
+// behind a passphrase.
+type SecretChange struct {
+	Type      string       `json:"type"`
+	V         int          `json:"v"`
+	Action    string       `json:"action"` // set, rm, passphrase
+	Slot      string       `json:"slot,omitempty"`
+	DecidedBy wire.Decider `json:"decided_by"`
 	Place
 }
 

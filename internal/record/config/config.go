@@ -19,6 +19,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
 	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/record/config/provider"
 )
 
 // The files: the user's in the configuration directory, the project's from its
@@ -44,6 +45,8 @@ type Config struct {
 	Sandbox      Sandbox
 	Approve      Approve
 	Experimental Experimental
+
+	Models provider.Catalog // whom models are asked of, and which does what
 
 	Hooks        []Hook // the user's, in the order of the file
 	ProjectHooks []Hook // the project's, which only a trust that covers code lets run
@@ -219,6 +222,10 @@ func (c *Config) apply(f *File, d paths.Dirs) error {
 		return err
 	}
 	c.list(c.Hooks)
+	mine, entries := c.takeModels(f, entries)
+	if c.Models, err = provider.Read(f.Path, mine); err != nil {
+		return err
+	}
 	for _, e := range entries {
 		s, err := find(f, e)
 		if err != nil {
@@ -245,6 +252,10 @@ func (c *Config) narrow(f *File) error {
 		return err
 	}
 	c.list(c.ProjectHooks)
+	mine, entries := c.takeModels(f, entries)
+	if err := c.Models.Narrow(f.Path, mine); err != nil {
+		return err
+	}
 	for _, e := range entries {
 		s, err := find(f, e)
 		if err != nil {
@@ -253,7 +264,7 @@ func (c *Config) narrow(f *File) error {
 		switch {
 		case s == nil && e.name() == tableOfLimits:
 		case s == nil || s.kind != modeKind && !s.isLimit() || s.key == "max_mode":
-			return f.at(e.line, "a project may not set %s: it may set [limits], [hooks] and mode", e.name())
+			return f.at(e.line, "a project may not set %s: it may set [limits], [hooks], [roles] and mode", e.name())
 		case s.key == "mode":
 			if why := s.kind.set(&c.ProjectMode, e.value, paths.Dirs{}); why != "" {
 				return f.wrong(e, "%s", why)

@@ -61,6 +61,10 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("%d values", len(c.Values))
 	}
 	c.Values = nil
+	want.Models = c.Models
+	if len(c.Models.Providers)+len(c.Models.Roles) > 0 {
+		t.Errorf("models %+v", c.Models)
+	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got %+v", c)
 	}
@@ -261,7 +265,7 @@ func TestProject(t *testing.T) {
 		"mode = \"default\"\n":                          "mode: a project may only set plan or dontAsk, not default",
 		"mode = \"bypass-permissions\"\n":               "a project may only set plan or dontAsk, not bypassPermissions",
 		"mode = \"x\"\n":                                `mode: expected default`,
-		"max_mode = \"plan\"\n":                         "/w/.kx/config.toml:1: a project may not set max_mode: it may set [limits], [hooks] and mode",
+		"max_mode = \"plan\"\n":                         "/w/.kx/config.toml:1: a project may not set max_mode: it may set [limits], [hooks], [roles] and mode",
 		"\nsandbox.writable = []\n":                     "/w/.kx/config.toml:2: a project may not set sandbox.writable",
 		"[sandbox]\n":                                   "a project may not set sandbox:",
 		"[experimental]\nunsandboxed_bash = true\n":     "a project may not set experimental:",
@@ -281,6 +285,8 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("[[limits]]\n\"\" = 1\n'a.b'.c = {}\n"))
 	f.Add([]byte("limits.max_sandbox = '''\nhost'''\n"))
 	f.Add([]byte("mode.x = 1"))
+	f.Add([]byte("[providers.a]\nkind = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\n[providers.a.models.\"x/y:z\"]\ncontext = 5\nprice = { input = 1, output = 2.5 }\n[roles.r]\nmodel = \"a/x/y:z\"\nfallback = []\n"))
+	f.Add([]byte("[roles.a]\nmodel = \"b/c\"\nfallback = [\"a\"]\n[providers.b]\nkind = \"openai\"\nkey_env = \"K\"\naccounts = { c = { key_slot = \"model.b.c\" } }"))
 	d := paths.Dirs{Home: "/h", State: "/h/s", Config: "/h/c", Runtime: "/h/r"}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := builtIn()

@@ -10,6 +10,8 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/base/redact"
+	"github.com/kxtools/kx/internal/record/secret"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -25,22 +27,28 @@ type reference struct {
 	JSON  bool   `json:"json,omitempty"`
 }
 
-// shrink moves the long strings of data to blobs/.
-func (s *Store) shrink(id string, data json.RawMessage) (json.RawMessage, error) {
-	if len(data) <= maxInline && !mayRefer(data) {
+// shrink moves to blobs/ the long strings of data, and those that hold a known
+// secret: a run that goes on needs its calls as they were, and a line that somebody
+// reads has no secret in it.
+func (s *Store) shrink(dir string, data json.RawMessage) (json.RawMessage, error) {
+	known, secrets, err := s.secrets(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) <= maxInline && !mayRefer(data) && !secrets {
 		return data, nil
 	}
 	return rewrite(data, func(v any) (any, bool, error) {
-		if str, ok := v.(string); ok && len(str) > maxInline {
-			ref, err := s.putBlob(id, []byte(str), false)
+		if str, ok := v.(string); ok && (len(str) > maxInline || secrets && known.Has(str)) {
+			ref, err := putBlob(dir, []byte(str), false)
 			return ref, true, err
 		}
-		if _, ok := asReference(v); ok {
+		if _, ok := asReference(v); ok || secrets && hasKey(v, known) {
 			raw, err := wire.Marshal(v)
 			if err != nil {
 				return nil, true, err
 			}
-			ref, err := s.putBlob(id, raw, true)
+			ref, err := putBlob(dir, raw, true)
 			return ref, true, err
 		}
 		return v, false, nil
@@ -126,12 +134,29 @@ func asReference(v any) (reference, bool) {
 	return reference{Blob: sum, Bytes: int(size), JSON: isJSON}, true
 }
 
-func (s *Store) putBlob(id string, data []byte, isJSON bool) (reference, error) {
+// secrets returns what knows the secrets, and whether data has any.
+func (s *Store) secrets(data json.RawMessage) (known *redact.Redactor, has bool, err error) {
+	known, err = secret.Redactor(s.st)
+	return known, err == nil && !bytes.Equal(known.JSON(data), data), err
+}
+
+// hasKey reports whether a secret is the name of a field of v.
+func hasKey(v any, known *redact.Redactor) bool {
+	m, _ := v.(map[string]any)
+	for k := range m {
+		if known.Has(k) {
+			return true
+		}
+	}
+	return false
+}
+
+func putBlob(session string, data []byte, isJSON bool) (reference, error) {
 	sum := sha256.Sum256(data)
 	ref := reference{Blob: hex.EncodeToString(sum[:]), Bytes: len(data), JSON: isJSON}
-	dir := filepath.Join(s.dir(id), blobFolder)
+	dir := filepath.Join(session, blobFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return ref, fail.Failed("write", "%s can't be made: %v", dir, fsx.Reason(err)).WithHint("df -h %s", s.dir(id)).Because(err)
+		return ref, fail.Failed("write", "%s can't be made: %v", dir, fsx.Reason(err)).WithHint("df -h %s", session).Because(err)
 	}
 	path := filepath.Join(dir, ref.Blob)
 	if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() && fi.Size() == int64(len(data)) {

@@ -105,6 +105,11 @@ func (s *Store) dir(id string) string { return filepath.Join(s.st.Dir(), folder,
 // Create makes a session. With an empty m.ID it chooses one of 4 characters,
 // of up to 6 where these are taken; one that is given must be free.
 func (s *Store) Create(m Meta) (Meta, error) {
+	return s.create(m, func(string, Meta) error { return nil })
+}
+
+// create is Create; fill puts into the folder of the session what it begins with.
+func (s *Store) create(m Meta, fill func(dir string, m Meta) error) (Meta, error) {
 	m.Type, m.V = "session", wire.Version
 	m.CreatedAt = s.now().UTC()
 	m.UpdatedAt = m.CreatedAt
@@ -115,12 +120,12 @@ func (s *Store) Create(m Meta) (Meta, error) {
 		if err := CheckID(m.ID); err != nil {
 			return m, err
 		}
-		return m, s.place(m)
+		return m, s.place(m, fill)
 	}
 	var err error
 	for try := range 12 { // each length has a fair chance before the next
 		m.ID = NewID(4 + try/4)
-		if err = s.place(m); fail.Exit(err) != fail.ExitConflict {
+		if err = s.place(m, fill); fail.Exit(err) != fail.ExitConflict {
 			break
 		}
 	}
@@ -143,7 +148,7 @@ func (s *Store) EnsureWorkspace(workspace string) (id string, err error) {
 
 // place makes the folder of m beside its name and moves it there when it is
 // whole; that fails if the name is taken.
-func (s *Store) place(m Meta) error {
+func (s *Store) place(m Meta, fill func(dir string, m Meta) error) error {
 	all, err := s.st.Sub(folder)
 	if err != nil {
 		return err
@@ -153,7 +158,10 @@ func (s *Store) place(m Meta) error {
 		return fail.Failed("write", "no session can be made in %s: %v", all, fsx.Reason(err)).WithHint("df -h %s", all).Because(err)
 	}
 	defer os.RemoveAll(tmp)
-	if err := writeMeta(tmp, m); err != nil {
+	if err := s.writeMeta(tmp, m); err != nil {
+		return err
+	}
+	if err := fill(tmp, m); err != nil {
 		return err
 	}
 	err = os.Rename(tmp, s.dir(m.ID))
@@ -166,7 +174,14 @@ func (s *Store) place(m Meta) error {
 	return fsx.SyncDir(all)
 }
 
-func writeMeta(dir string, m Meta) error {
+func (s *Store) writeMeta(dir string, m Meta) error {
+	if _, has, err := s.secrets(m.Agent); err != nil {
+		return err
+	} else if has {
+		if m.Agent, err = s.shrink(dir, m.Agent); err != nil {
+			return err
+		}
+	}
 	data, err := wire.Marshal(m)
 	if err != nil {
 		return fail.Failed("session", "session %q can't be encoded: %v", m.ID, err).Because(err)
@@ -191,6 +206,9 @@ func (s *Store) Meta(id string) (Meta, error) {
 	if err := json.Unmarshal(data, &m); err != nil || m.ID != id {
 		return Meta{}, fail.Failed("session", "the record of session %q is damaged", id).WithHint("cat %s", path).Because(err)
 	}
+	if m.Agent, err = s.restore(id, m.Agent); err != nil {
+		return Meta{}, err
+	}
 	if m.State == Running && !s.Running(id) {
 		m.State = Failed // killed before it could say how it ended
 		if len(m.Pending) > 0 {
@@ -210,7 +228,7 @@ func (s *Store) Save(m Meta) error {
 		return err
 	}
 	m.UpdatedAt = s.now().UTC()
-	return writeMeta(s.dir(m.ID), m)
+	return s.writeMeta(s.dir(m.ID), m)
 }
 
 // List returns all sessions, the last touched first. The state of a run that

@@ -19,7 +19,7 @@ func openNew(t *testing.T) *Store {
 	return openIn(t, filepath.Join(t.TempDir(), "kx"))
 }
 
-func openIn(t *testing.T, dir string) *Store {
+func openIn(t testing.TB, dir string) *Store {
 	t.Helper()
 	st, err := state.Open(dir)
 	if err != nil {

@@ -130,7 +130,7 @@ func (s *Store) append(log *fsx.Log, id string, seq int64, event string, data an
 	}
 	e := wire.Event{Type: "event", V: wire.Version, Seq: seq, At: s.now().UTC().Truncate(time.Microsecond), Session: id, Event: event, Data: raw}
 	stored := e
-	if stored.Data, err = s.shrink(id, raw); err != nil {
+	if stored.Data, err = s.shrink(s.dir(id), raw); err != nil {
 		return wire.Event{}, err
 	}
 	line, err := wire.Marshal(stored)

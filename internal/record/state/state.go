@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
@@ -34,6 +35,29 @@ const (
 type State struct {
 	dir  string
 	make bool // missing things may be made
+
+	mu   sync.Mutex
+	kept map[string]*Kept
+}
+
+// Kept is what the package of a folder keeps of it in memory while the directory
+// is open. Who holds the lock may read and replace it.
+type Kept struct {
+	sync.Mutex
+	Value any
+}
+
+// Kept returns what is kept under a name.
+func (s *State) Kept(name string) *Kept {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept[name] == nil {
+		if s.kept == nil {
+			s.kept = map[string]*Kept{}
+		}
+		s.kept[name] = &Kept{}
+	}
+	return s.kept[name]
 }
 
 // Open opens the state directory dir and makes it if need be.

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/redact"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/tools/file/place"
 	"github.com/kxtools/kx/pkg/wire"
@@ -70,7 +71,7 @@ func readFile(ctx context.Context, env *tool.Env, input json.RawMessage) (wire.O
 	if err := place.CheckText(head, st.Size(), p.Show); err != nil {
 		return nil, err
 	}
-	w := &window{first: in.Offset, limit: in.Limit, sum: sha256.New(), whole: st.Size() <= place.MaxWhole}
+	w := &window{first: in.Offset, limit: in.Limit, sum: sha256.New(), whole: st.Size() <= place.MaxWhole, secrets: env.Secrets}
 	if bytes.HasPrefix(head, place.BOM) {
 		w.sum.Write(place.BOM)
 		_, _ = br.Discard(len(place.BOM))
@@ -91,6 +92,7 @@ type window struct {
 	first, limit int64
 	sum          hash.Hash
 	whole        bool
+	secrets      *redact.Redactor
 
 	text     strings.Builder
 	lines    int64 // met so far
@@ -149,7 +151,9 @@ func (w *window) line(b []byte, length int, complete, crlf bool) {
 		return
 	}
 	body := b[:min(len(b), length-end)]
-	shown, _ := place.CutRunes(body, maxLineChars)
+	clean := w.secrets.Bytes(body) // or half of one may stay
+	length += len(clean) - len(body)
+	shown, _ := place.CutRunes(clean, maxLineChars)
 	s := string(shown)
 	if !utf8.Valid(shown) || bytes.IndexByte(shown, 0) >= 0 {
 		w.replaced = true

@@ -105,7 +105,7 @@ func (b *bash) run(ctx context.Context, env *tool.Env, input json.RawMessage) (w
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	// "--" keeps a command that begins with a dash from being an option of bash.
-	spec := proc.Spec{Argv: []string{path, "--noprofile", "--norc", "-c", "--", in.Command}, Dir: in.Cwd, Env: b.env(), OutCap: streamCap}
+	spec := proc.Spec{Argv: []string{path, "--noprofile", "--norc", "-c", "--", in.Command}, Dir: in.Cwd, Env: b.env(), OutCap: streamCap, Secrets: env.Secrets}
 	cell := &sandbox.Cell{Label: sandbox.None, Leave: func() []string { return nil }, Broken: func() {}}
 	if env.Confine != nil {
 		if cell, err = env.Confine(spec.Argv, spec.Dir); err != nil {

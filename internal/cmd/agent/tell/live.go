@@ -34,13 +34,14 @@ type Live struct {
 	cells   int // of the status line, once there is one
 	turn    int
 	asked   time.Time // since when a turn of the model is waited for; zero if it is not
-	said    string    // last by the model
+	speech  speech
+	losses  losses
 	calls   calls
 }
 
 // NewLive returns a Live for a run that begins now.
 func NewLive(now func() time.Time) *Live {
-	return &Live{now: now, began: now(), calls: calls{}}
+	return &Live{now: now, began: now(), losses: losses{}, calls: calls{}}
 }
 
 // Session is the id of the session, once an event has told it.
@@ -55,21 +56,25 @@ func (l *Live) Event(t *out.Text, e wire.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.session = e.Session
+	if e.Event != "text" {
+		l.speech.end(t)
+	}
 	switch e.Event {
 	case "turn_start":
 		var d struct{ Turn int }
 		if json.Unmarshal(e.Data, &d) == nil {
 			l.turn, l.asked = d.Turn, e.At
 		}
+		l.losses.write(t, e.Data)
 	case "text":
-		var d struct{ Text string }
-		if json.Unmarshal(e.Data, &d) == nil {
-			l.said = d.Text
-			t.Printf("%s\n", out.Block(strings.TrimRight(d.Text, "\n")))
-		}
+		l.speech.text(t, e.Data)
 	case "model_call":
 		l.asked = time.Time{}
+		if again(t, e.Data) {
+			l.asked = e.At
+		}
 		l.calls.remember(e.Data)
+		l.speech.answered(e.Data)
 	case "tool_call":
 		if c := l.calls.started(e.Data, e.At); c != nil && slow(c.tool) && !l.Footed {
 			t.Printf("  %-11s %s\n", c.tool, c.about)
@@ -87,7 +92,7 @@ func (l *Live) Event(t *out.Text, e wire.Event) {
 		t.Printf("  %s %s\n", t.Paint(out.Yellow, "⏸"), a)
 	case "done":
 		var d struct{ Output string }
-		if json.Unmarshal(e.Data, &d) == nil && d.Output != "" && d.Output != l.said {
+		if json.Unmarshal(e.Data, &d) == nil && d.Output != "" && d.Output != l.speech.said {
 			t.Printf("%s\n", out.Block(strings.TrimRight(d.Output, "\n")))
 		}
 	}

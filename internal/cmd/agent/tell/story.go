@@ -21,11 +21,12 @@ type Story struct {
 	Approval func(id string) (*wire.Approval, error) // as it stands now
 	Now      time.Time
 
-	t     *out.Text
-	calls calls
-	asked map[string]bool // requests that were told of
-	ended bool            // the process that wrote so far did not go on
-	said  string
+	t      *out.Text
+	calls  calls
+	asked  map[string]bool // requests that were told of
+	ended  bool            // the process that wrote so far did not go on
+	speech speech
+	losses losses
 }
 
 // lastLines is how much is shown of what a command printed that failed: the end
@@ -36,6 +37,7 @@ const lastLines = 5
 // written all the same.
 func (s *Story) Write(t *out.Text) error {
 	s.t, s.calls, s.asked = t, calls{}, map[string]bool{}
+	s.losses = losses{}
 	s.head()
 	var damage error
 	for e, err := range s.Events {
@@ -45,6 +47,7 @@ func (s *Story) Write(t *out.Text) error {
 		}
 		s.event(e)
 	}
+	s.speech.end(s.t)
 	s.open()
 	return damage
 }
@@ -108,6 +111,9 @@ func (s *Story) event(e wire.Event) {
 		s.mark(out.Yellow, "▸ resumed", e.At, "")
 		s.ended = false
 	}
+	if e.Event != "text" {
+		s.speech.end(s.t)
+	}
 	switch e.Event {
 	case "turn_start":
 		var d struct {
@@ -122,14 +128,13 @@ func (s *Story) event(e wire.Event) {
 		}
 		s.t.Printf("\n")
 		s.mark(out.Bold, fmt.Sprintf("turn %d", d.Turn), e.At, "")
+		s.losses.write(s.t, e.Data)
 	case "text":
-		var d struct{ Text string }
-		if json.Unmarshal(e.Data, &d) == nil {
-			s.said = d.Text
-			s.t.Printf("%s\n", out.Block(strings.TrimRight(d.Text, "\n")))
-		}
+		s.speech.text(s.t, e.Data)
 	case "model_call":
+		again(s.t, e.Data)
 		s.calls.remember(e.Data)
+		s.speech.answered(e.Data)
 	case "tool_call":
 		s.calls.started(e.Data, e.At)
 	case "tool_result":
@@ -155,7 +160,7 @@ func (s *Story) done(e wire.Event) {
 	if json.Unmarshal(e.Data, &d) != nil {
 		return
 	}
-	if d.Output != "" && d.Output != s.said {
+	if d.Output != "" && d.Output != s.speech.said {
 		s.t.Printf("%s\n", out.Block(strings.TrimRight(d.Output, "\n")))
 	}
 	switch d.State {

@@ -15,6 +15,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/redact"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/tools/file/place"
 	"github.com/kxtools/kx/pkg/wire"
@@ -63,6 +64,7 @@ type query struct {
 	show    string     // how results name dir
 	file    *candidate // the only one
 	results int
+	secrets *redact.Redactor
 }
 
 func (s *search) grep(ctx context.Context, env *tool.Env, input json.RawMessage) (wire.Output, error) {
@@ -74,6 +76,7 @@ func (s *search) grep(ctx context.Context, env *tool.Env, input json.RawMessage)
 	if err != nil {
 		return nil, err
 	}
+	q.secrets = env.Secrets
 	if in.Path == "" {
 		in.Path = env.Cwd
 	}
@@ -180,6 +183,9 @@ func (s *search) candidates(ctx context.Context, env *tool.Env, p *place.Place, 
 // at makes the match of a line (without its end) that starts at byte start.
 func (q *query) at(rel string, line int64, text []byte, start int) match {
 	m := match{Path: path.Join(q.show, rel), Line: line, Column: utf8.RuneCount(text[:start]) + 1}
+	if clean := q.secrets.Bytes(text); len(clean) != len(text) || !bytes.Equal(clean, text) {
+		text, start = clean, min(start, len(clean)) // or half of one may stay
+	}
 	from := 0
 	if start > maxMatchChars-beforeMatch {
 		for from = start - beforeMatch; from < start && !utf8.RuneStart(text[from]); from++ {

@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// speechEvery is how often at most a piece of an answer is told while it
+	// comes: a person reads it as a flow, and a log does not fill with words.
+	speechEvery = 100 * time.Millisecond
+	// speechMost is how much text makes a piece before that.
+	speechMost = 4 << 10
+)
+
+// speech turns what a model says, word by word, into text events.
+type speech struct {
+	write func(textEvent) error
+
+	mu    sync.Mutex
+	buf   []byte
+	told  strings.Builder // of the answer so far
+	last  time.Time       // when a piece was told
+	timer *time.Timer     // will tell what is in buf, nil if nothing is
+	err   error
+}
+
+// said takes in a piece.
+func (s *speech) said(piece string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.buf = append(s.buf, piece...)
+	wait := speechEvery - time.Since(s.last)
+	switch {
+	case s.err != nil || len(s.buf) == 0:
+	case wait <= 0 || len(s.buf) >= speechMost:
+		s.tell(whole(s.buf), true)
+	case s.timer == nil:
+		s.timer = time.AfterFunc(wait, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.timer != nil {
+				s.tell(whole(s.buf), true)
+			}
+		})
+	}
+	return s.err
+}
+
+// tell writes the first n bytes.
+func (s *speech) tell(n int, more bool) {
+	s.stop()
+	if n == 0 || s.err != nil {
+		return
+	}
+	text := strings.ToValidUTF8(string(s.buf[:n]), string(utf8.RuneError))
+	s.buf = append(s.buf[:0], s.buf[n:]...)
+	s.told.WriteString(text)
+	s.err = s.write(textEvent{Text: text, More: more})
+	s.last = time.Now()
+}
+
+func (s *speech) stop() {
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
+	}
+}
+
+// whole is how much of b does not end in the middle of a character.
+func whole(b []byte) int {
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return len(b) - i
+			}
+			break
+		}
+	}
+	return len(b)
+}
+
+// end tells the rest of an answer. say is the whole of it; what was not said in
+// pieces is told now.
+func (s *speech) end(say string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if rest, ok := strings.CutPrefix(strings.ToValidUTF8(say, string(utf8.RuneError)), s.told.String()); ok {
+		s.buf = []byte(rest)
+	}
+	s.tell(len(s.buf), false)
+	return s.err
+}
+
+// broke tells what came of an answer that has no end; another one may begin.
+func (s *speech) broke() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tell(len(s.buf), false)
+	s.told.Reset()
+	return s.err
+}

@@ -1,0 +1,63 @@
+package site
+
+import (
+	"context"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/model/route"
+	"github.com/kxtools/kx/internal/record/config/provider"
+	"github.com/kxtools/kx/internal/record/secret"
+)
+
+// Keys are the keys of providers' accounts.
+type Keys struct {
+	site  *Site
+	store *secret.Store // to look at
+}
+
+// Keys opens them. It makes nothing.
+func (s *Site) Keys() (*Keys, error) {
+	st, err := s.Peek()
+	if err != nil {
+		return nil, err
+	}
+	return &Keys{s, secret.New(st)}, nil
+}
+
+// State says how the key of an account stands, without looking at it.
+func (k *Keys) State(a *provider.Account) route.KeyState {
+	switch {
+	case !a.Keyed():
+		return route.KeyNone
+	case a.Env != "" && k.site.app.Getenv(a.Env) != "":
+		return route.KeySet
+	case a.Env != "":
+		return route.KeyMissing
+	}
+	in, err := k.store.Info(a.Slot)
+	switch {
+	case fail.Exit(err) == fail.ExitNotFound:
+		return route.KeyMissing
+	case err != nil:
+		return route.KeyUnreadable
+	case in.State == secret.Revoked:
+		return route.KeyRevoked
+	}
+	return route.KeySet
+}
+
+// Get returns the key of an account.
+func (k *Keys) Get(ctx context.Context, a *provider.Account) (string, error) {
+	if a.Env == "" {
+		store, err := k.site.Secrets(ctx)
+		if err != nil {
+			return "", err
+		}
+		return store.Get(a.Slot)
+	}
+	key := k.site.app.Getenv(a.Env)
+	if key == "" {
+		return "", fail.Unavailable("no_key", "%s is not set, and account %s has its key there", a.Env, a.Name).WithHint("kx model list")
+	}
+	return key, nil
+}
