@@ -74,9 +74,6 @@ func (m *Model) answered(r answered) tea.Cmd {
 		text += fmt.Sprintf(", with %s", count(n, "rule"))
 	}
 	m.say(style, text)
-	if m.wait.Sel == r.id && !m.history {
-		m.scroll = 0
-	}
 	if m.draft != nil && m.draft.id == r.id {
 		m.o.Drafts.Drop(m.draft.path)
 	}

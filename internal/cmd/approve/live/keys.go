@@ -144,14 +144,9 @@ func (m *Model) paste(text string) (own bool, cmd tea.Cmd) {
 	return false, m.stir()
 }
 
-// move moves the cursor, and goes to the top of what it comes to. An edit that was
-// not sent stays in its file.
+// move moves the cursor. An edit that was not sent stays in its file.
 func (m *Model) move(n int) tea.Cmd {
-	before := m.list().Sel
 	m.list().Move(n)
-	if m.list().Sel != before {
-		m.scroll, m.draft = 0, nil
-	}
 	return nil
 }
 

@@ -142,6 +142,9 @@ func (m *Model) Init() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	before := m.face()
 	own, cmd := m.handle(msg)
+	if e := m.selected(); e == nil || e.A.ID != before.id { // nothing of one request stays with another
+		m.scroll, m.draft = 0, nil
+	}
 	cmd = tea.Batch(cmd, m.read())
 	if !own && m.face() != before {
 		cmd = tea.Batch(cmd, m.stir())

@@ -282,3 +282,23 @@ func TestBegins(t *testing.T) {
 		}
 	}
 }
+
+// An edit is sent for the request that it was made of, and for no other one.
+func TestEditStaysWithItsRequest(t *testing.T) {
+	for name, away := range map[string][]string{
+		"by a filter": {"/", "m", "a", "k", "e", "enter"},
+		"by moving":   {"j"},
+		"to the end":  {"end"},
+	} {
+		s := newStage(t, 80, 24, two()...)
+		s.revise("go vet ./...\n", wire.Ask)
+		s.calm()
+		s.press(away...)
+		s.calm()
+		s.press("a")
+		s.answered("allow bbbb once")
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}
