@@ -73,6 +73,7 @@ func (m *Model) edited(msg edited) tea.Cmd {
 		m.say("", "nothing was changed")
 		return nil
 	}
+	m.judging = msg.a.ID
 	m.say(out.Dim, "judging the edit …")
 	o := m.o
 	return func() tea.Msg {
@@ -84,8 +85,10 @@ func (m *Model) edited(msg edited) tea.Cmd {
 	}
 }
 
-// judged shows the edited request in place of the one that was asked for.
-func (m *Model) judged(msg judged) {
+// judged shows the edited request in place of the one that was asked for. A key that
+// was pressed for the edit must not answer what stands there without it.
+func (m *Model) judged(msg judged) tea.Cmd {
+	m.judging = ""
 	switch {
 	case msg.err != nil:
 		m.fail(fail.Usage("the edit is not taken: %v; e opens it again", msg.err))
@@ -95,6 +98,7 @@ func (m *Model) judged(msg judged) {
 		m.draft, m.scroll = msg.draft, 0
 		m.say("", "edited; a allows it once, e edits it again, esc drops it")
 	}
+	return m.stir()
 }
 
 // drop forgets an edit.

@@ -124,6 +124,8 @@ func (m *Model) refused() string {
 	switch {
 	case m.busy != "":
 		return "wait: " + m.busy + " is being answered"
+	case m.judging != "":
+		return "wait: the edit of " + m.judging + " is being judged"
 	case !m.quiet.calm:
 		return "too quick: something has just changed here. Look first"
 	case e != nil && e.Gone:

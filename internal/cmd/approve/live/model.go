@@ -101,6 +101,7 @@ type Model struct {
 	status     []cell.Piece // what happened last
 	told       []string     // the last answers
 	busy       string       // the request whose answer is under way
+	judging    string       // the request whose edit is being judged
 	quiet      quiet
 	rang       time.Time
 	err        error
@@ -179,7 +180,7 @@ func (m *Model) handle(msg tea.Msg) (own bool, cmd tea.Cmd) {
 	case edited:
 		return false, tea.Batch(m.stir(), m.edited(msg))
 	case judged:
-		m.judged(msg)
+		return false, m.judged(msg)
 	case pastMsg:
 		m.listed(msg)
 	}

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -301,4 +303,24 @@ func TestEditStaysWithItsRequest(t *testing.T) {
 			t.Fatal(name)
 		}
 	}
+}
+
+// Who has edited a command and presses a means the edit, also while it is being judged
+// and where it is not taken.
+func TestNothingIsAllowedInPlaceOfAnEdit(t *testing.T) {
+	s := newStage(t, 80, 24, two()...)
+	s.calm()
+	s.hold = true
+	s.revise("go vet ./...\n", wire.Ask)
+	s.calm()
+	s.press("a")
+	s.shows("wait: the edit of aaaa is being judged")
+	s.calm()
+	s.edits = func(*wire.Approval, json.RawMessage) (*wire.Approval, error) { return nil, errors.New("too long") }
+	s.release()
+	s.press("a")
+	s.answered()
+	s.calm()
+	s.press("a")
+	s.answered("allow aaaa once")
 }
