@@ -61,7 +61,9 @@ func (m *Model) answered(r answered) tea.Cmd {
 		if e := m.wait.Find(r.id); e != nil && r.a != nil && r.a.State != wire.ApprovalPending {
 			e.A, e.Gone = r.a, true
 			m.sheets.Drop(r.id)
-			m.leaveForm(r.id)
+			if m.draft != nil && m.draft.id == r.id {
+				m.draft = nil
+			}
 		}
 		return nil
 	}
@@ -77,7 +79,6 @@ func (m *Model) answered(r answered) tea.Cmd {
 	if m.draft != nil && m.draft.id == r.id {
 		m.o.Drafts.Drop(m.draft.path)
 	}
-	m.leaveForm(r.id)
 	m.wait.Remove(r.id)
 	m.wait.Refresh()
 	m.sheets.Drop(r.id)

@@ -129,7 +129,11 @@ func (m *Model) refused() string {
 	case !m.quiet.calm:
 		return "too quick: something has just changed here. Look first"
 	case e != nil && e.Gone:
-		return became(e.A) + " elsewhere; move on with j or k"
+		how := "move on with j or k"
+		if m.mode != browsing {
+			how = "esc goes back"
+		}
+		return became(e.A) + " elsewhere; " + how
 	case e != nil && m.sheets.Of(e.A.ID) == nil:
 		return "wait: " + e.A.ID + " is still being read"
 	}

@@ -217,13 +217,12 @@ func (m *Model) changed(list Changes) tea.Cmd {
 		case m.wait.Sel == a.ID && !m.history:
 			e.A, e.Gone = a, true
 			m.sheets.Drop(a.ID)
-			m.leaveForm(a.ID)
+			m.taken()
 			m.say(out.Yellow, became(a)+" elsewhere")
 			m.tell(a)
 		default:
 			m.tell(a)
 			m.wait.Remove(a.ID)
-			m.leaveForm(a.ID)
 		}
 	}
 	m.wait.Refresh()
@@ -235,13 +234,13 @@ func (m *Model) changed(list Changes) tea.Cmd {
 	return m.ring()
 }
 
-// leaveForm closes what is being said to a request that is answered.
-func (m *Model) leaveForm(id string) {
-	if m.draft != nil && m.draft.id == id {
-		m.draft = nil
-	}
-	if m.wait.Sel == id && m.mode != filtering && m.mode != helping {
-		m.mode, m.form = browsing, nil
+// taken says that somebody else has answered the request under the cursor. Where
+// something is typed or chosen it goes on, to no end: the keys of a person who looks
+// elsewhere must not come to mean something else.
+func (m *Model) taken() {
+	m.draft = nil
+	if m.mode == confirming {
+		m.mode = browsing
 	}
 }
 

@@ -166,6 +166,29 @@ func TestQuiet(t *testing.T) {
 			s.calm()
 			s.press("enter")
 		}, nil},
+		"a note that is still typed when somebody else has answered": {two(), func(s *stage) {
+			s.calm()
+			s.press("n")
+			s.write("no, re")
+			s.becomes("aaaa", wire.ApprovalAllowed)
+			for _, r := range "ject as a whole: say what" {
+				s.write(string(r))
+				s.calm()
+			}
+			s.press("enter")
+		}, nil},
+		"an answer that is still chosen when somebody else has answered": {[]*wire.Approval{question("qqqq", 1), bash("bbbb", "make")}, func(s *stage) {
+			s.calm()
+			s.press("a")
+			s.becomes("qqqq", wire.ApprovalAnswered)
+			for _, k := range []string{"j", "2", "enter", "enter", "q", "a"} {
+				s.press(k)
+				s.calm()
+			}
+			if s.quit {
+				s.Error("q has left the screen")
+			}
+		}, nil},
 		"question": {[]*wire.Approval{question("qqqq", 1)}, func(s *stage) {
 			s.calm()
 			s.press("a", "2", "enter")
