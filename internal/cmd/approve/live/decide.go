@@ -124,7 +124,7 @@ func (m *Model) session() tea.Cmd {
 // always shows the rules first.
 func (m *Model) always() tea.Cmd {
 	if m.lasting() {
-		m.mode = confirming
+		m.mode, m.scroll = confirming, 0
 	}
 	return nil
 }

@@ -25,7 +25,11 @@ func (m *Model) body() []cell.Row {
 		return append(rows, lines[m.scroll:]...)
 	}
 	rows = append(rows, lines[m.scroll:m.scroll+height-1]...)
-	return append(rows, cell.Row{{Text: fmt.Sprintf("↓ %s (space)", more(rest-height+1)), Style: out.Dim}})
+	on := "space"
+	if m.mode != browsing {
+		on = "PgDn"
+	}
+	return append(rows, cell.Row{{Text: fmt.Sprintf("↓ %s (%s)", more(rest-height+1), on), Style: out.Dim}})
 }
 
 // more counts lines that are not in sight.

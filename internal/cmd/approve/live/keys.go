@@ -71,6 +71,9 @@ func table() []key {
 // errInterrupted ends the screen for ^C.
 var errInterrupted = fail.New("interrupted", fail.ExitInterrupted, "interrupted")
 
+// pages are the keys that read on and back whatever the others are for.
+var pages = map[string]int{"pgdown": 1, "pgup": -1}
+
 // key takes a key.
 func (m *Model) key(k tea.KeyPressMsg) (own bool, cmd tea.Cmd) {
 	m.want = ""
@@ -81,6 +84,10 @@ func (m *Model) key(k tea.KeyPressMsg) (own bool, cmd tea.Cmd) {
 		return true, tea.Quit
 	case "ctrl+z":
 		return false, tea.Suspend
+	}
+	if n, ok := pages[name]; ok && m.mode != browsing && m.mode != helping { // to read what one speaks about
+		m.roll(n * (m.page() - 1))
+		return true, nil
 	}
 	switch m.mode {
 	case filtering, noting, wording:

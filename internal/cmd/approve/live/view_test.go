@@ -152,3 +152,44 @@ func FuzzScreen(f *testing.F) {
 		s.tame()
 	})
 }
+
+// Whatever is asked to be answered can be read, and the option under the cursor is in
+// sight.
+func TestReadsOnInForms(t *testing.T) {
+	q := question("qqqq", 2)
+	q.Questions[0].Question = strings.Repeat("a long story\n", 20) + "Which?"
+	q.Questions[0].Options[0].Description = strings.Repeat("warm ", 100)
+	q.Questions[1].Question = ""
+	s := newStage(t, 60, 15, q)
+	s.calm()
+	s.press("a")
+	s.shows("question 1 of 2", "more lines (PgDn)")
+	for range 30 {
+		s.press("pgdown")
+	}
+	s.shows("2 SQLite")
+	s.press("2", "up")
+	s.shows("▸ ( ) 1 PostgreSQL")
+	s.press("down")
+	s.shows("▸ (x) 2 SQLite")
+	s.press("enter", "1", "2")
+	s.shows("question 2 of 2", "▸ [x] 2 there")
+	s.press("esc")
+	s.shows("▸ ( ) 1 PostgreSQL")
+
+	command := bash("aaaa", "ls")
+	s = newStage(t, 40, 10, command)
+	s.calm()
+	s.press("A", "pgdown")
+	s.calm()
+	s.press("pgup", "y")
+	s.answered("allow aaaa always")
+	s.calm()
+	s.come(bash("bbbb", strings.Repeat("echo word\n", 30)+"echo last"))
+	s.calm()
+	s.press("n")
+	for range 30 {
+		s.press("pgdown")
+	}
+	s.shows("31 past calls)", "with a note")
+}
