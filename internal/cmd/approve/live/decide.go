@@ -30,7 +30,7 @@ func (m *Model) send(how func(ctx context.Context, d Desk, id string) (*wire.App
 	id, o := m.wait.Sel, m.o
 	m.busy = id
 	m.say(out.Dim, "answering "+id+" …")
-	return func() tea.Msg {
+	m.unsent = func() tea.Msg {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		a, err := how(ctx, o.Desk, id)
@@ -39,6 +39,26 @@ func (m *Model) send(how func(ctx context.Context, d Desk, id string) (*wire.App
 		}
 		return answered{id, a, err}
 	}
+	m.sending++
+	return m.o.After(alone, lone{m.sending})
+}
+
+// lone says that no key has followed the one that answers.
+type lone struct{ turn int }
+
+// dispatch sends the answer.
+func (m *Model) dispatch(msg lone) (send tea.Cmd) {
+	if msg.turn == m.sending {
+		send, m.unsent = m.unsent, nil
+	}
+	return send
+}
+
+// recall takes an answer back, for another key has followed at once.
+func (m *Model) recall() tea.Cmd {
+	m.busy, m.unsent = "", nil
+	m.say(out.Yellow, "too quick: several keys at once answer nothing")
+	return m.stir()
 }
 
 // allow sends a yes.

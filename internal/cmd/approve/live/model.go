@@ -101,6 +101,8 @@ type Model struct {
 	status     []cell.Piece // what happened last
 	told       []string     // the last answers
 	busy       string       // the request whose answer is under way
+	unsent     tea.Cmd      // that answer, as long as another key may follow
+	sending    int          // counts them
 	judging    string       // the request whose edit is being judged
 	quiet      quiet
 	rang       time.Time
@@ -173,6 +175,8 @@ func (m *Model) handle(msg tea.Msg) (own bool, cmd tea.Cmd) {
 		return false, m.changed(msg)
 	case Lost:
 		m.fail(msg.Err)
+	case lone:
+		return false, m.dispatch(msg)
 	case answered:
 		return false, m.answered(msg)
 	case readMsg:

@@ -1,8 +1,6 @@
 package live
 
 import (
-	"encoding/json"
-	"errors"
 	"testing"
 	"time"
 
@@ -72,9 +70,28 @@ func TestQuiet(t *testing.T) {
 		}, []string{"deny bbbb"}},
 
 		// The next one comes under the cursor by itself.
-		"twice at once":    {two(), func(s *stage) { s.calm(); s.press("a", "a") }, []string{"allow aaaa once"}},
-		"twice, too quick": {two(), func(s *stage) { s.calm(); s.press("a"); s.pass(calm / 2); s.press("a") }, []string{"allow aaaa once"}},
-		"twice":            {two(), func(s *stage) { s.calm(); s.press("a"); s.calm(); s.press("a") }, []string{"allow aaaa once", "allow bbbb once"}},
+		"twice at once":     {two(), func(s *stage) { s.calm(); s.press("a", "a") }, nil},
+		"twice, too quick":  {two(), func(s *stage) { s.calm(); s.press("a"); s.pass(calm / 2); s.press("a") }, []string{"allow aaaa once"}},
+		"twice":             {two(), func(s *stage) { s.calm(); s.press("a"); s.pass(repeat); s.press("a") }, []string{"allow aaaa once", "allow bbbb once"}},
+		"one, then another": {two(), func(s *stage) { s.calm(); s.press("a"); s.calm(); s.press("d") }, []string{"allow aaaa once", "deny bbbb"}},
+		"held down from the first on": {many(9), func(s *stage) {
+			s.calm()
+			s.press("a")
+			s.pass(repeat - alone - time.Millisecond)
+			for range 50 {
+				s.press("a")
+				s.pass(30 * time.Millisecond)
+			}
+		}, []string{"allow r000 once"}},
+		"a paste that the terminal does not tell of": {two(), func(s *stage) { s.calm(); s.press("a", "d", "y", "s") }, nil},
+		"a paste of one line into the rules":         {two(), func(s *stage) { s.calm(); s.press("A"); s.calm(); s.press("y", "enter") }, nil},
+		"a paste behind a key":                       {two(), func(s *stage) { s.calm(); s.send(keyOf("a")); s.send(tea.PasteMsg{Content: "d"}); s.pass(time.Second) }, nil},
+		"what was taken back goes the second time": {two(), func(s *stage) {
+			s.calm()
+			s.press("a", "x")
+			s.pass(repeat)
+			s.press("a")
+		}, []string{"allow aaaa once"}},
 		"while one is under way": {two(), func(s *stage) {
 			s.calm()
 			s.hold = true
@@ -87,9 +104,10 @@ func TestQuiet(t *testing.T) {
 		"nothing to decide about": {nil, func(s *stage) { s.calm(); s.press("a", "s", "A", "d", "n", "e") }, nil},
 
 		// Who moves by hand has seen where they go, as soon as it is there.
-		"moves by hand":           {two(), func(s *stage) { s.calm(); s.press("j", "a") }, []string{"allow bbbb once"}},
-		"scrolls":                 {two(), func(s *stage) { s.calm(); s.press("space", "b", "a") }, []string{"allow aaaa once"}},
-		"moves before it is calm": {two(), func(s *stage) { s.press("j", "a") }, nil},
+		"moves by hand":                 {two(), func(s *stage) { s.calm(); s.press("j", "a") }, []string{"allow bbbb once"}},
+		"moves by hand after an answer": {many(4), func(s *stage) { s.calm(); s.press("a"); s.calm(); s.press("j", "a") }, []string{"allow r000 once", "allow r002 once"}},
+		"scrolls":                       {two(), func(s *stage) { s.calm(); s.press("space", "b", "a") }, []string{"allow aaaa once"}},
+		"moves before it is calm":       {two(), func(s *stage) { s.press("j", "a") }, nil},
 		"moves to what is not read": {two(), func(s *stage) {
 			s.calm()
 			s.m.sheets.Drop("bbbb")
@@ -240,11 +258,11 @@ func TestAnswerFails(t *testing.T) {
 	denied := *s.requests["aaaa"]
 	denied.State = wire.ApprovalDenied
 	s.requests["aaaa"] = &denied
-	s.calm()
+	s.pass(repeat)
 	s.press("a")
 	s.shows("✗ request aaaa is denied already", "kx approve show aaaa", "aaaa denied elsewhere", "1 waiting")
 	s.refuse = nil
-	s.calm()
+	s.pass(repeat)
 	s.answers = nil
 	s.press("a")
 	s.answered()
@@ -308,42 +326,20 @@ func TestBegins(t *testing.T) {
 	}
 }
 
-// An edit is sent for the request that it was made of, and for no other one.
-func TestEditStaysWithItsRequest(t *testing.T) {
-	for name, away := range map[string][]string{
-		"by a filter": {"/", "m", "a", "k", "e", "enter"},
-		"by moving":   {"j"},
-		"to the end":  {"end"},
-	} {
-		s := newStage(t, 80, 24, two()...)
-		s.revise("go vet ./...\n", wire.Ask)
-		s.calm()
-		s.press(away...)
-		s.calm()
-		s.press("a")
-		s.answered("allow bbbb once")
-		if t.Failed() {
-			t.Fatal(name)
-		}
-	}
-}
-
-// Who has edited a command and presses a means the edit, also while it is being judged
-// and where it is not taken.
-func TestNothingIsAllowedInPlaceOfAnEdit(t *testing.T) {
+// Who leaves right after an answer leaves once it is given.
+func TestQuitWaitsForAnAnswer(t *testing.T) {
 	s := newStage(t, 80, 24, two()...)
 	s.calm()
 	s.hold = true
-	s.revise("go vet ./...\n", wire.Ask)
-	s.calm()
 	s.press("a")
-	s.shows("wait: the edit of aaaa is being judged")
-	s.calm()
-	s.edits = func(*wire.Approval, json.RawMessage) (*wire.Approval, error) { return nil, errors.New("too long") }
+	s.press("q")
 	s.release()
-	s.press("a")
-	s.answered()
-	s.calm()
-	s.press("a")
+	if s.quit {
+		t.Error("it has left before aaaa was answered")
+	}
 	s.answered("allow aaaa once")
+	s.press("q")
+	if !s.quit {
+		t.Error("q does not leave")
+	}
 }

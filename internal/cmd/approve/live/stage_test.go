@@ -138,6 +138,9 @@ func (s *stage) press(keys ...string) {
 	for _, k := range keys {
 		s.send(keyOf(k))
 	}
+	if s.m.unsent != nil {
+		s.pass(alone)
+	}
 }
 
 // write types a text.

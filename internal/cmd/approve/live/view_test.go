@@ -57,7 +57,8 @@ func TestScreens(t *testing.T) {
 			s.calm()
 			s.press("a")
 			s.calm()
-			s.press("d", "h")
+			s.press("d")
+			s.press("h")
 		}},
 		"help":      {80, 24, all, func(s *stage) { s.press("?") }},
 		"wide help": {120, 40, all, func(s *stage) { s.press("?") }},
