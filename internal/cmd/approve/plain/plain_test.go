@@ -130,7 +130,7 @@ func newPerson(t *testing.T) *person {
 	}, "1")
 	a.Now = time.Now
 	a.Globals.StateDir, a.Globals.ConfigDir, a.Globals.Dir = filepath.Join(dir, "state"), filepath.Join(dir, "config"), p.ws
-	p.opts = Options{App: a, Client: dial, Reader: sheet.New(a), Feed: func(ctx context.Context, got func(*wire.Approval) error) error {
+	p.opts = Options{App: a, Get: p.store.Get, Client: dial, Reader: sheet.New(a), Feed: func(ctx context.Context, got func(*wire.Approval) error) error {
 		c, err := dial(ctx)
 		if err != nil {
 			return err
