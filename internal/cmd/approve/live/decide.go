@@ -119,7 +119,7 @@ func (m *Model) once() tea.Cmd {
 		return m.allow(approve.Answer{Scope: approval.Once})
 	}
 	if m.draft.verdict == wire.Deny {
-		m.say(out.Yellow, "a rule denies the edited input; e edits it again, esc drops it")
+		m.say(out.Yellow, "the edited input would be denied; e edits it again, esc drops it")
 		return nil
 	}
 	return m.allow(approve.Answer{Scope: approval.Once, Input: m.draft.input})

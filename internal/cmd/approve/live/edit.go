@@ -77,11 +77,11 @@ func (m *Model) edited(msg edited) tea.Cmd {
 	m.say(out.Dim, "judging the edit …")
 	o := m.o
 	return func() tea.Msg {
-		a, err := o.Reader.Edit(msg.a, input)
+		a, verdict, err := o.Reader.Edit(msg.a, input)
 		if err != nil {
 			return judged{err: err}
 		}
-		return judged{draft: &revision{msg.a.ID, msg.path, a.Input, verdict(a), o.Reader.Read(a)}}
+		return judged{draft: &revision{msg.a.ID, msg.path, a.Input, verdict, o.Reader.Read(a)}}
 	}
 }
 

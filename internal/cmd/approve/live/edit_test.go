@@ -39,7 +39,9 @@ func TestNothingIsAllowedInPlaceOfAnEdit(t *testing.T) {
 	s.press("a")
 	s.shows("wait: the edit of aaaa is being judged")
 	s.calm()
-	s.edits = func(*wire.Approval, json.RawMessage) (*wire.Approval, error) { return nil, errors.New("too long") }
+	s.edits = func(*wire.Approval, json.RawMessage) (*wire.Approval, wire.Verdict, error) {
+		return nil, "", errors.New("too long")
+	}
 	s.release()
 	s.press("a")
 	s.answered()

@@ -29,7 +29,7 @@ import (
 // Reader makes sheets of requests.
 type Reader interface {
 	Read(a *wire.Approval) *sheet.Sheet
-	Edit(a *wire.Approval, input json.RawMessage) (*wire.Approval, error)
+	Edit(a *wire.Approval, input json.RawMessage) (*wire.Approval, wire.Verdict, error)
 }
 
 // Store has the requests as they are on the disk.

@@ -36,7 +36,7 @@ type stage struct {
 	bells  int
 
 	requests map[string]*wire.Approval
-	edits    func(a *wire.Approval, input json.RawMessage) (*wire.Approval, error)
+	edits    func(a *wire.Approval, input json.RawMessage) (*wire.Approval, wire.Verdict, error)
 	refuse   error
 	answers  []string
 	files    map[string]string
@@ -267,7 +267,7 @@ func (s *stage) Read(a *wire.Approval) *sheet.Sheet {
 	return &sheet.Sheet{Parts: append(parts, decided, rules)}
 }
 
-func (s *stage) Edit(a *wire.Approval, input json.RawMessage) (*wire.Approval, error) {
+func (s *stage) Edit(a *wire.Approval, input json.RawMessage) (*wire.Approval, wire.Verdict, error) {
 	return s.edits(a, input)
 }
 

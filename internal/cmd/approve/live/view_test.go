@@ -98,10 +98,10 @@ func TestScreens(t *testing.T) {
 
 // revise edits the request under the cursor.
 func (s *stage) revise(text string, would wire.Verdict) {
-	s.edits = func(a *wire.Approval, input json.RawMessage) (*wire.Approval, error) {
+	s.edits = func(a *wire.Approval, input json.RawMessage) (*wire.Approval, wire.Verdict, error) {
 		b := *a
 		b.Input, b.InputEdited, b.Leaves = input, true, []wire.Leaf{{Argv: strings.Fields(text), Points: []wire.Point{{Decision: would}}}}
-		return &b, nil
+		return &b, would, nil
 	}
 	id := s.m.wait.Sel
 	s.files["/drafts/"+id+".sh"] = text
@@ -139,7 +139,9 @@ func FuzzScreen(f *testing.F) {
 		q := question("qqqq", 2)
 		q.Questions[0].Question, q.Questions[0].Options[0].Label, q.Questions[1].Options[1].Description = text, text, text
 		s := newStage(t, int(w), int(h), wild("aaaa", text), q)
-		s.edits = func(a *wire.Approval, input json.RawMessage) (*wire.Approval, error) { return a, nil }
+		s.edits = func(a *wire.Approval, input json.RawMessage) (*wire.Approval, wire.Verdict, error) {
+			return a, wire.Ask, nil
+		}
 		for _, r := range typed {
 			s.calm()
 			if r == '\n' {

@@ -166,12 +166,16 @@ func (d *desk) edit(ctx context.Context, a *wire.Approval) error {
 			return err
 		}
 	}
-	edited, err := d.Reader.Edit(a, input)
+	edited, verdict, err := d.Reader.Edit(a, input)
 	if err != nil {
 		return d.tell(ctx, err)
 	}
 	d.say("Request %s with another input:", a.ID)
 	d.show(d.Reader.Read(edited))
+	if verdict == wire.Deny {
+		d.say("It would be denied: the input is as it was.")
+		return nil
+	}
 	text, err = d.ask(ctx, a, "Allow it once with this input, (y)es or no?")
 	switch {
 	case err != nil:
