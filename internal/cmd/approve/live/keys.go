@@ -149,7 +149,7 @@ func (m *Model) refused() string {
 		if m.mode != browsing {
 			how = "esc goes back"
 		}
-		return became(e.A) + " elsewhere; " + how
+		return went(e.A) + "; " + how
 	case e != nil && m.sheets.Of(e.A.ID) == nil:
 		return "wait: " + e.A.ID + " is still being read"
 	}

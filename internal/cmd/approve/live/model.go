@@ -222,7 +222,7 @@ func (m *Model) changed(list Changes) tea.Cmd {
 			e.A, e.Gone = a, true
 			m.sheets.Drop(a.ID)
 			m.taken()
-			m.say(out.Yellow, became(a)+" elsewhere")
+			m.say(out.Yellow, went(a))
 			m.tell(a)
 		default:
 			m.tell(a)
@@ -262,6 +262,17 @@ func (m *Model) ring() tea.Cmd {
 func (m *Model) tell(a *wire.Approval) {
 	m.told = append(m.told, became(a)+"  "+a.Tool+"  "+sheet.Brief(a))
 	m.told = m.told[max(0, len(m.told)-maxTold):]
+}
+
+// went says what became of a request that was not answered here.
+func went(a *wire.Approval) string {
+	switch a.State {
+	case wire.ApprovalExpired:
+		return a.ID + " has expired: nobody waits for it any more"
+	case wire.ApprovalCancelled:
+		return a.ID + " was cancelled: its run was stopped"
+	}
+	return became(a) + " elsewhere"
 }
 
 // became says what became of a request.

@@ -118,7 +118,7 @@ func (m *Model) columns() []column {
 	}
 	return append(list, column{"EFFECT", m.w, func(_ *Model, e *queue.Entry) string {
 		if e.Gone {
-			return became(e.A) + " elsewhere"
+			return went(e.A)
 		}
 		return e.Brief
 	}})

@@ -196,3 +196,18 @@ func TestReadsOnInForms(t *testing.T) {
 	}
 	s.shows("31 past calls)", "with a note")
 }
+
+// What nobody answered was not answered elsewhere.
+func TestWhatBecameOfIt(t *testing.T) {
+	for state, want := range map[string]string{
+		wire.ApprovalAllowed: "aaaa allowed once elsewhere", wire.ApprovalDenied: "aaaa denied elsewhere",
+		wire.ApprovalExpired: "aaaa has expired: nobody waits for it any more", wire.ApprovalCancelled: "aaaa was cancelled: its run was stopped",
+	} {
+		s := newStage(t, 140, 24, two()...)
+		s.becomes("aaaa", state)
+		s.shows(want)
+		if n := strings.Count(s.screen(), want); n != 2 {
+			t.Errorf("%q is there %d times", want, n)
+		}
+	}
+}
