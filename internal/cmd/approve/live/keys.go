@@ -138,6 +138,8 @@ func has(names []string, name string) bool {
 func (m *Model) refused() string {
 	e := m.selected()
 	switch {
+	case m.cramped():
+		return "the terminal was too small to show it"
 	case m.busy != "":
 		return "wait: " + m.busy + " is being answered"
 	case m.judging != "":

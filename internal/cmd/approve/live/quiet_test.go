@@ -121,7 +121,15 @@ func TestQuiet(t *testing.T) {
 		}, nil},
 
 		// The screen itself.
-		"resize":      {two(), func(s *stage) { s.calm(); s.send(tea.WindowSizeMsg{Width: 100, Height: 30}); s.press("a") }, nil},
+		"resize": {two(), func(s *stage) { s.calm(); s.send(tea.WindowSizeMsg{Width: 100, Height: 30}); s.press("a") }, nil},
+		"too small to show anything": {two(), func(s *stage) {
+			s.send(tea.WindowSizeMsg{Width: 39, Height: 24})
+			s.calm()
+			s.press("a")
+			s.send(tea.WindowSizeMsg{Width: 80, Height: 9})
+			s.calm()
+			s.press("d")
+		}, nil},
 		"comes back":  {two(), func(s *stage) { s.calm(); s.send(tea.ResumeMsg{}); s.press("a") }, nil},
 		"a paste":     {two(), func(s *stage) { s.calm(); s.send(tea.PasteMsg{Content: "a\n"}); s.press("a") }, nil},
 		"ages":        {two(), func(s *stage) { s.pass(5 * time.Second); s.press("a") }, []string{"allow aaaa once"}},

@@ -42,9 +42,12 @@ func (m *Model) View() tea.View {
 	return v
 }
 
+// cramped reports whether there is no room to show a request, and so none to answer it.
+func (m *Model) cramped() bool { return m.w < minWidth || m.h < minHeight }
+
 // rows are the lines of the screen, from the top.
 func (m *Model) rows() ([]cell.Row, *tea.Cursor) {
-	if m.w < minWidth || m.h < minHeight {
+	if m.cramped() {
 		return []cell.Row{{{Text: fmt.Sprintf("too small: %dx%d is needed", minWidth, minHeight)}}}, nil
 	}
 	if m.mode == helping {
