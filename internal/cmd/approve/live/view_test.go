@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"unicode"
@@ -195,6 +196,25 @@ func TestReadsOnInForms(t *testing.T) {
 		s.press("pgdown")
 	}
 	s.shows("31 past calls)", "with a note")
+}
+
+// kx-approvals(7) tells of every key.
+func TestManTellsOfKeys(t *testing.T) {
+	page, err := os.ReadFile("../../../../man/kx-approvals.7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := map[string]string{"pgdown": "PgDn", "pgup": "PgUp"}
+	for _, k := range table() {
+		for _, name := range k.names {
+			if as, ok := called[name]; ok {
+				name = as
+			}
+			if !strings.Contains(string(page), `\fB`+name+`\fR`) {
+				t.Errorf("%s: %s", name, k.help)
+			}
+		}
+	}
 }
 
 // What nobody answered was not answered elsewhere.
