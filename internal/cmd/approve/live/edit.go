@@ -7,7 +7,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
-	"github.com/kxtools/kx/internal/cmd/approve/live/revise"
+	"github.com/kxtools/kx/internal/cmd/approve/revise"
 	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/pkg/wire"
 )

@@ -2,12 +2,12 @@ package plain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/cmd/approve/revise"
 	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/pkg/approve"
@@ -155,16 +155,13 @@ func (d *desk) edit(ctx context.Context, a *wire.Approval) error {
 	if err != nil || text == "" {
 		return err
 	}
-	input := json.RawMessage(text)
-	if a.Tool == "bash" {
-		var in map[string]any
-		if err := json.Unmarshal(a.Input, &in); err != nil {
-			return d.tell(ctx, err)
-		}
-		in["command"] = text
-		if input, err = wire.Marshal(in); err != nil {
-			return err
-		}
+	input, changed, err := revise.Input(a, []byte(text))
+	switch {
+	case err != nil:
+		return d.tell(ctx, err)
+	case !changed:
+		d.say("The input is as it was.")
+		return nil
 	}
 	edited, verdict, err := d.Reader.Edit(a, input)
 	if err != nil {
