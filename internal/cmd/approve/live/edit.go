@@ -38,6 +38,10 @@ type (
 // JSON. What was left there before is there again.
 func (m *Model) edit() tea.Cmd {
 	a := m.sheets.Request(m.wait.Sel)
+	if err := sheet.Editable(a); err != nil {
+		m.fail(err)
+		return nil
+	}
 	text, ext, err := revise.Text(a)
 	if err != nil {
 		m.fail(err)

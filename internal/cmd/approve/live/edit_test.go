@@ -49,3 +49,16 @@ func TestNothingIsAllowedInPlaceOfAnEdit(t *testing.T) {
 	s.press("a")
 	s.answered("allow aaaa once")
 }
+
+// Nobody edits for nothing.
+func TestWhatCannotBeEditedIsNotOpened(t *testing.T) {
+	a := bash("aaaa", "ls")
+	a.Caller = "claude"
+	s := newStage(t, 100, 24, a)
+	s.calm()
+	s.press("e")
+	s.shows("claude makes this call itself")
+	if len(s.files) > 0 {
+		t.Errorf("there are drafts %v", s.files)
+	}
+}

@@ -147,6 +147,9 @@ func (d *desk) note(ctx context.Context, a *wire.Approval) error {
 
 // edit allows something else in the place of the call.
 func (d *desk) edit(ctx context.Context, a *wire.Approval) error {
+	if err := sheet.Editable(a); err != nil {
+		return d.tell(ctx, err)
+	}
 	what := "The input as JSON, in one line; an empty line goes back:"
 	if a.Tool == "bash" {
 		what = "The command, in one line; an empty line goes back:"

@@ -10,15 +10,23 @@ import (
 	"github.com/kxtools/kx/pkg/wire"
 )
 
+// Editable says why a request can't be given another input, nil if it can.
+func Editable(a *wire.Approval) error {
+	if foreign(a) {
+		return fail.Usage("%s makes this call itself, so it can't be given another input", a.Caller).WithHint("kx approve deny %s --note TEXT", a.ID)
+	}
+	return nil
+}
+
 // Edit returns the request with another input, judged anew, and what is decided of it:
 // its parts have the verdicts that hold now. The error says why the tool would not take the input.
 func (r *Reader) Edit(a *wire.Approval, input json.RawMessage) (*wire.Approval, wire.Verdict, error) {
+	if err := Editable(a); err != nil {
+		return nil, "", err
+	}
 	w := r.world(a)
 	if w.err != nil {
 		return nil, "", w.err
-	}
-	if foreign(a) {
-		return nil, "", fail.Usage("%s makes this call itself, so it can't be given another input", a.Caller).WithHint("kx approve deny %s --note TEXT", a.ID)
 	}
 	reg, err := site.Of(r.app).Tools(w.judge)
 	if err != nil {
