@@ -101,7 +101,7 @@ func (s *terminal) decides(key, says string) {
 var masks = []struct{ what, with string }{
 	{`(?m)^(▸ |  )\d+[sm] +`, "${1}AGE   "},
 	{`asked \d+[sm] ago ─+`, "asked AGE ago ──"},
-	{`within \d+m`, "within TIME"},
+	{`(?m)^expires  at .*$`, "expires  at TIME"},
 	{`cli-[0-9a-f]+…?`, "SESSION"},
 	{`(?m)^sandbox  .*$`, "sandbox  SANDBOX"},
 	{`(?m)^(── |✓ |✗ |allow |deny )[a-z2-9]{4,6}\b`, "${1}ID"},

@@ -225,11 +225,11 @@ func (r *runner) park(cause error) (string, error) {
 		e := fail.As(cause)
 		return Parked, fail.New(e.Code, e.Exit, "parked: %s", e.Msg).WithHint("kx agent resume %s", r.Session)
 	}
-	what, them := "one approval is", pending[0]
+	what, how := "one approval is", "kx approve "+pending[0]
 	if n := len(pending); n > 1 {
-		what, them = fmt.Sprintf("%d approvals are", n), "ID"
+		what, how = fmt.Sprintf("%d approvals are", n), "kx approve"
 	}
-	return Parked, fail.Pending("parked: %s waiting (%s); answer with: kx approve allow %s", what, strings.Join(pending, ", "), them).
+	return Parked, fail.Pending("parked: %s waiting (%s); answer with: %s", what, strings.Join(pending, ", "), how).
 		WithHint("kx agent resume %s", r.Session)
 }
 

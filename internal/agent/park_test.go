@@ -27,7 +27,7 @@ func TestParks(t *testing.T) {
 		t.Fatalf("pending %v, calls %v", end.Pending, end.Run.Calls)
 	}
 	ids := strings.Join(end.Pending, ", ")
-	if e := fail.As(err); e.Msg != "parked: 3 approvals are waiting ("+ids+"); answer with: kx approve allow ID" || e.Hint != "kx agent resume run" {
+	if e := fail.As(err); e.Msg != "parked: 3 approvals are waiting ("+ids+"); answer with: kx approve" || e.Hint != "kx agent resume run" {
 		t.Errorf("%s / %s", e.Msg, e.Hint)
 	}
 	same(t, "ran", h.ran(), []string{"todo_write {}"})
@@ -77,7 +77,7 @@ func TestDeniedByAPerson(t *testing.T) {
 	script := `{"calls":[{"tool":"write_file","input":{"path":"a"}}]}` + "\n" + `{"expect":{"tool":"write_file","status":"denied","contains":"use b"},"say":"Then not."}`
 	end, err := h.play(bg, script)
 	h.ends(end, err, Parked, fail.ExitPending)
-	if e := fail.As(err); e.Msg != "parked: one approval is waiting ("+end.Pending[0]+"); answer with: kx approve allow "+end.Pending[0] {
+	if e := fail.As(err); e.Msg != "parked: one approval is waiting ("+end.Pending[0]+"); answer with: kx approve "+end.Pending[0] {
 		t.Errorf("%s", e.Msg)
 	}
 	h.answer(end.Pending[0], wire.ApprovalDenied, "use b")

@@ -135,9 +135,10 @@ func byLine(ctx context.Context, o *ScreenOptions, id string) error {
 	if err != nil {
 		return err
 	}
-	f := &feed.Feed{Store: approval.New(st, o.App.Now), Connect: s.Approve, Session: o.App.Globals.Session}
+	store := approval.New(st, o.App.Now)
+	f := &feed.Feed{Store: store, Connect: s.Approve, Session: o.App.Globals.Session}
 	return plain.Run(ctx, plain.Options{
-		App: o.App, Feed: f.Follow, Reader: sheet.New(o.App), Bell: mine.Bell, ID: id,
+		App: o.App, Feed: f.Follow, Get: store.Get, Reader: sheet.New(o.App), Bell: mine.Bell, ID: id,
 		Client: func(ctx context.Context) (*approve.Client, error) { return s.Approve(ctx, "approver") },
 	})
 }

@@ -60,7 +60,7 @@ func TestParkAndResume(t *testing.T) {
 	}
 	id := pending[0]
 	j.says("I write.\n  ⏸ waiting for approval   kx approve allow "+id+"\n",
-		"kx: parked: one approval is waiting ("+id+"); answer with: kx approve allow "+id+"\nhint: kx agent resume r\n")
+		"kx: parked: one approval is waiting ("+id+"); answer with: kx approve "+id+"\nhint: kx agent resume r\n")
 	if s := u.session("r"); s.State != "parked" || s.Turns != 1 || s.Model != "script" {
 		t.Errorf("session %+v", s)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/kxtools/kx/pkg/policy"
 	"github.com/kxtools/kx/pkg/policy/catalogue"
@@ -86,16 +87,20 @@ func locate(env *policy.Env, leaf *shell.Leaf, w shell.Word) []string {
 	return out
 }
 
+// digest looks twice: what was a file may be a pipe, or a link, when it is opened.
 func digest(path string) string {
 	fi, err := os.Lstat(path)
 	if err != nil || !fi.Mode().IsRegular() {
 		return Absent
 	}
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return "unreadable"
 	}
 	defer f.Close()
+	if fi, err = f.Stat(); err != nil || !fi.Mode().IsRegular() {
+		return Absent
+	}
 	h := sha256.New()
 	if n, err := io.Copy(h, io.LimitReader(f, maxDigest+1)); err != nil || n > maxDigest {
 		return "unreadable"

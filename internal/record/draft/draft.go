@@ -42,9 +42,8 @@ func (s *Store) Open(id, ext string, text []byte) (string, error) {
 	}
 	s.sweep(dir)
 	path := filepath.Join(dir, filepath.Base(id)+ext)
-	err = fsx.CreateExcl(path, text, 0o600)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fail.Failed("draft", "the draft can't be written: %v", err).Because(err)
+	if err := fsx.CreateExcl(path, text, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
 	}
 	return path, nil
 }

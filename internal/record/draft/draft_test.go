@@ -3,9 +3,11 @@ package draft
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/record/state"
 )
 
@@ -59,5 +61,17 @@ func TestDraftOfAnotherKind(t *testing.T) {
 	}
 	if _, err := s.Read(filepath.Join(dir, "none")); err == nil {
 		t.Error("nothing was read")
+	}
+}
+
+// What can't be written is named once, with a way on.
+func TestDraftThatCannotBeWritten(t *testing.T) {
+	st, err := state.Open(filepath.Join(t.TempDir(), "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = New(st, time.Now).Open(strings.Repeat("x", 300), ".sh", nil)
+	if e := fail.As(err); err == nil || strings.Count(e.Msg, "can't be written") != 1 || e.Hint == "" {
+		t.Errorf("%+v", e)
 	}
 }

@@ -3,7 +3,7 @@
 // in the files. kx approve watch, its screen and its plain mode hear from it.
 //
 // Invariant: each request is told once when it waits and once when it does not any
-// more, in that order, one at a time, whatever becomes of the host.
+// more, in that order, one at a time and in full, whatever becomes of the host.
 package feed
 
 import (
@@ -115,7 +115,16 @@ func (f *Feed) saw(a *wire.Approval, got func(*wire.Approval) error) error {
 	} else {
 		delete(f.waiting, a.ID)
 	}
-	return got(a)
+	return got(f.whole(a))
+}
+
+// whole is the request as its file has it: the host leaves out what is too long for a
+// line of its socket, and nobody may answer what they were not shown.
+func (f *Feed) whole(a *wire.Approval) *wire.Approval {
+	if full, err := f.Store.Get(a.ID); err == nil && full.State == a.State {
+		return full
+	}
+	return a
 }
 
 // missed tells the answers that came while there was no connection.

@@ -30,7 +30,7 @@ func (m *Model) send(how func(ctx context.Context, d Desk, id string) (*wire.App
 	id, o := m.wait.Sel, m.o
 	m.busy = id
 	m.say(out.Dim, "answering "+id+" …")
-	return func() tea.Msg {
+	m.unsent = func() tea.Msg {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		a, err := how(ctx, o.Desk, id)
@@ -39,6 +39,26 @@ func (m *Model) send(how func(ctx context.Context, d Desk, id string) (*wire.App
 		}
 		return answered{id, a, err}
 	}
+	m.sending++
+	return m.o.After(alone, lone{m.sending})
+}
+
+// lone says that no key has followed the one that answers.
+type lone struct{ turn int }
+
+// dispatch sends the answer.
+func (m *Model) dispatch(msg lone) (send tea.Cmd) {
+	if msg.turn == m.sending {
+		send, m.unsent = m.unsent, nil
+	}
+	return send
+}
+
+// recall takes an answer back, for another key has followed at once.
+func (m *Model) recall() tea.Cmd {
+	m.busy, m.unsent = "", nil
+	m.say(out.Yellow, "too quick: several keys at once answer nothing")
+	return m.stir()
 }
 
 // allow sends a yes.
@@ -61,7 +81,9 @@ func (m *Model) answered(r answered) tea.Cmd {
 		if e := m.wait.Find(r.id); e != nil && r.a != nil && r.a.State != wire.ApprovalPending {
 			e.A, e.Gone = r.a, true
 			m.sheets.Drop(r.id)
-			m.leaveForm(r.id)
+			if m.draft != nil && m.draft.id == r.id {
+				m.draft = nil
+			}
 		}
 		return nil
 	}
@@ -74,13 +96,9 @@ func (m *Model) answered(r answered) tea.Cmd {
 		text += fmt.Sprintf(", with %s", count(n, "rule"))
 	}
 	m.say(style, text)
-	if m.wait.Sel == r.id && !m.history {
-		m.scroll = 0
-	}
 	if m.draft != nil && m.draft.id == r.id {
 		m.o.Drafts.Drop(m.draft.path)
 	}
-	m.leaveForm(r.id)
 	m.wait.Remove(r.id)
 	m.wait.Refresh()
 	m.sheets.Drop(r.id)
@@ -101,7 +119,7 @@ func (m *Model) once() tea.Cmd {
 		return m.allow(approve.Answer{Scope: approval.Once})
 	}
 	if m.draft.verdict == wire.Deny {
-		m.say(out.Yellow, "a rule denies the edited input; e edits it again, esc drops it")
+		m.say(out.Yellow, "the edited input would be denied; e edits it again, esc drops it")
 		return nil
 	}
 	return m.allow(approve.Answer{Scope: approval.Once, Input: m.draft.input})
@@ -126,7 +144,7 @@ func (m *Model) session() tea.Cmd {
 // always shows the rules first.
 func (m *Model) always() tea.Cmd {
 	if m.lasting() {
-		m.mode = confirming
+		m.mode, m.scroll = confirming, 0
 	}
 	return nil
 }

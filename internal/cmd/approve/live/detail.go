@@ -8,7 +8,6 @@ import (
 	"github.com/kxtools/kx/internal/cmd/approve/live/cell"
 	"github.com/kxtools/kx/internal/cmd/approve/live/shelf"
 	"github.com/kxtools/kx/internal/cmd/approve/sheet"
-	"github.com/kxtools/kx/pkg/wire"
 )
 
 // body is what is said of the request under the cursor, with a rule above it.
@@ -25,7 +24,11 @@ func (m *Model) body() []cell.Row {
 		return append(rows, lines[m.scroll:]...)
 	}
 	rows = append(rows, lines[m.scroll:m.scroll+height-1]...)
-	return append(rows, cell.Row{{Text: fmt.Sprintf("↓ %s (space)", more(rest-height+1)), Style: out.Dim}})
+	on := "space"
+	if m.mode != browsing {
+		on = "PgDn"
+	}
+	return append(rows, cell.Row{{Text: fmt.Sprintf("↓ %s (%s)", more(rest-height+1), on), Style: out.Dim}})
 }
 
 // more counts lines that are not in sight.
@@ -114,24 +117,4 @@ func (m *Model) nothing() []cell.Row {
 		rows = append(rows, cell.Row{{Text: "  " + m.told[i], Style: out.Dim}})
 	}
 	return rows
-}
-
-// verdict is the strictest of what was decided of a call's parts.
-func verdict(a *wire.Approval) wire.Verdict {
-	v := wire.Allow
-	see := func(points []wire.Point) {
-		for _, p := range points {
-			switch {
-			case p.Decision == wire.Deny:
-				v = wire.Deny
-			case p.Decision == wire.Ask && v != wire.Deny:
-				v = wire.Ask
-			}
-		}
-	}
-	see(a.Points)
-	for _, l := range a.Leaves {
-		see(l.Points)
-	}
-	return v
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
-	"github.com/kxtools/kx/internal/cmd/approve/live/revise"
+	"github.com/kxtools/kx/internal/cmd/approve/revise"
 	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -38,6 +38,10 @@ type (
 // JSON. What was left there before is there again.
 func (m *Model) edit() tea.Cmd {
 	a := m.sheets.Request(m.wait.Sel)
+	if err := sheet.Editable(a); err != nil {
+		m.fail(err)
+		return nil
+	}
 	text, ext, err := revise.Text(a)
 	if err != nil {
 		m.fail(err)
@@ -73,19 +77,22 @@ func (m *Model) edited(msg edited) tea.Cmd {
 		m.say("", "nothing was changed")
 		return nil
 	}
+	m.judging = msg.a.ID
 	m.say(out.Dim, "judging the edit …")
 	o := m.o
 	return func() tea.Msg {
-		a, err := o.Reader.Edit(msg.a, input)
+		a, verdict, err := o.Reader.Edit(msg.a, input)
 		if err != nil {
 			return judged{err: err}
 		}
-		return judged{draft: &revision{msg.a.ID, msg.path, a.Input, verdict(a), o.Reader.Read(a)}}
+		return judged{draft: &revision{msg.a.ID, msg.path, a.Input, verdict, o.Reader.Read(a)}}
 	}
 }
 
-// judged shows the edited request in place of the one that was asked for.
-func (m *Model) judged(msg judged) {
+// judged shows the edited request in place of the one that was asked for. A key that
+// was pressed for the edit must not answer what stands there without it.
+func (m *Model) judged(msg judged) tea.Cmd {
+	m.judging = ""
 	switch {
 	case msg.err != nil:
 		m.fail(fail.Usage("the edit is not taken: %v; e opens it again", msg.err))
@@ -95,6 +102,7 @@ func (m *Model) judged(msg judged) {
 		m.draft, m.scroll = msg.draft, 0
 		m.say("", "edited; a allows it once, e edits it again, esc drops it")
 	}
+	return m.stir()
 }
 
 // drop forgets an edit.

@@ -52,7 +52,7 @@ func table() []key {
 		{names: []string{"?"}, label: "[?] help", help: "this list", do: func(m *Model) tea.Cmd { m.mode = helping; return nil }},
 		{names: []string{"/"}, label: "[/] filter", help: "show only requests with these words", do: (*Model).find},
 		{names: []string{"h"}, label: "[h]istory", help: "what was answered", when: present, do: (*Model).flip},
-		{names: []string{"q"}, label: "[q]uit", help: "leave; what waits goes on waiting", do: func(*Model) tea.Cmd { return tea.Quit }},
+		{names: []string{"q"}, label: "[q]uit", help: "leave; what waits goes on waiting", do: (*Model).quit},
 		{names: []string{"esc"}, when: func(m *Model) bool { return m.list().Filter != "" }, do: func(m *Model) tea.Cmd { m.list().Look(""); return nil }},
 		{names: []string{"down", "j"}, help: "the next request, the one before", own: true, do: func(m *Model) tea.Cmd { return m.move(1) }},
 		{names: []string{"up", "k"}, help: "the next request, the one before", own: true, do: func(m *Model) tea.Cmd { return m.move(-1) }},
@@ -71,16 +71,28 @@ func table() []key {
 // errInterrupted ends the screen for ^C.
 var errInterrupted = fail.New("interrupted", fail.ExitInterrupted, "interrupted")
 
+// pages are the keys that read on and back whatever the others are for.
+var pages = map[string]int{"pgdown": 1, "pgup": -1}
+
 // key takes a key.
 func (m *Model) key(k tea.KeyPressMsg) (own bool, cmd tea.Cmd) {
 	m.want = ""
 	name := k.String()
-	switch name {
-	case "ctrl+c":
+	if name != m.quiet.key { // so that one is not held down any more
+		m.quiet.key = ""
+	}
+	switch {
+	case name == "ctrl+c":
 		m.err = errInterrupted
 		return true, tea.Quit
-	case "ctrl+z":
+	case m.unsent != nil:
+		return false, m.recall()
+	case name == "ctrl+z":
 		return false, tea.Suspend
+	}
+	if n, ok := pages[name]; ok && m.mode != browsing && m.mode != helping { // to read what one speaks about
+		m.roll(n * (m.page() - 1))
+		return true, nil
 	}
 	switch m.mode {
 	case filtering, noting, wording:
@@ -98,7 +110,11 @@ func (m *Model) key(k tea.KeyPressMsg) (own bool, cmd tea.Cmd) {
 			continue
 		}
 		if k.decides {
-			if why := m.refused(); why != "" {
+			why := m.refused()
+			if why == "" && m.quiet.again(name, m.o.Now()) {
+				why = "too quick: a key that is held down answers one request"
+			}
+			if why != "" {
 				m.say(out.Yellow, why)
 				return false, m.stir()
 			}
@@ -122,12 +138,20 @@ func has(names []string, name string) bool {
 func (m *Model) refused() string {
 	e := m.selected()
 	switch {
+	case m.cramped():
+		return "the terminal was too small to show it"
 	case m.busy != "":
 		return "wait: " + m.busy + " is being answered"
+	case m.judging != "":
+		return "wait: the edit of " + m.judging + " is being judged"
 	case !m.quiet.calm:
 		return "too quick: something has just changed here. Look first"
 	case e != nil && e.Gone:
-		return became(e.A) + " elsewhere; move on with j or k"
+		how := "move on with j or k"
+		if m.mode != browsing {
+			how = "esc goes back"
+		}
+		return went(e.A) + "; " + how
 	case e != nil && m.sheets.Of(e.A.ID) == nil:
 		return "wait: " + e.A.ID + " is still being read"
 	}
@@ -136,6 +160,9 @@ func (m *Model) refused() string {
 
 // paste takes pasted text, which never decides anything.
 func (m *Model) paste(text string) (own bool, cmd tea.Cmd) {
+	if m.unsent != nil {
+		return false, m.recall()
+	}
 	switch m.mode {
 	case filtering, noting, wording:
 		return m.typed("", text)
@@ -144,15 +171,19 @@ func (m *Model) paste(text string) (own bool, cmd tea.Cmd) {
 	return false, m.stir()
 }
 
-// move moves the cursor, and goes to the top of what it comes to. An edit that was
-// not sent stays in its file.
+// move moves the cursor. An edit that was not sent stays in its file.
 func (m *Model) move(n int) tea.Cmd {
-	before := m.list().Sel
 	m.list().Move(n)
-	if m.list().Sel != before {
-		m.scroll, m.draft = 0, nil
-	}
 	return nil
+}
+
+// quit leaves, but not behind the back of an answer that is under way.
+func (m *Model) quit() tea.Cmd {
+	if m.busy != "" {
+		m.say(out.Yellow, m.refused())
+		return nil
+	}
+	return tea.Quit
 }
 
 // flip goes to the history and back.

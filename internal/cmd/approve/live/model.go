@@ -29,7 +29,7 @@ import (
 // Reader makes sheets of requests.
 type Reader interface {
 	Read(a *wire.Approval) *sheet.Sheet
-	Edit(a *wire.Approval, input json.RawMessage) (*wire.Approval, error)
+	Edit(a *wire.Approval, input json.RawMessage) (*wire.Approval, wire.Verdict, error)
 }
 
 // Store has the requests as they are on the disk.
@@ -101,6 +101,9 @@ type Model struct {
 	status     []cell.Piece // what happened last
 	told       []string     // the last answers
 	busy       string       // the request whose answer is under way
+	unsent     tea.Cmd      // that answer, as long as another key may follow
+	sending    int          // counts them
+	judging    string       // the request whose edit is being judged
 	quiet      quiet
 	rang       time.Time
 	err        error
@@ -142,6 +145,9 @@ func (m *Model) Init() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	before := m.face()
 	own, cmd := m.handle(msg)
+	if e := m.selected(); e == nil || e.A.ID != before.id { // nothing of one request stays with another
+		m.scroll, m.draft = 0, nil
+	}
 	cmd = tea.Batch(cmd, m.read())
 	if !own && m.face() != before {
 		cmd = tea.Batch(cmd, m.stir())
@@ -169,6 +175,8 @@ func (m *Model) handle(msg tea.Msg) (own bool, cmd tea.Cmd) {
 		return false, m.changed(msg)
 	case Lost:
 		m.fail(msg.Err)
+	case lone:
+		return false, m.dispatch(msg)
 	case answered:
 		return false, m.answered(msg)
 	case readMsg:
@@ -176,7 +184,7 @@ func (m *Model) handle(msg tea.Msg) (own bool, cmd tea.Cmd) {
 	case edited:
 		return false, tea.Batch(m.stir(), m.edited(msg))
 	case judged:
-		m.judged(msg)
+		return false, m.judged(msg)
 	case pastMsg:
 		m.listed(msg)
 	}
@@ -213,13 +221,12 @@ func (m *Model) changed(list Changes) tea.Cmd {
 		case m.wait.Sel == a.ID && !m.history:
 			e.A, e.Gone = a, true
 			m.sheets.Drop(a.ID)
-			m.leaveForm(a.ID)
-			m.say(out.Yellow, became(a)+" elsewhere")
+			m.taken()
+			m.say(out.Yellow, went(a))
 			m.tell(a)
 		default:
 			m.tell(a)
 			m.wait.Remove(a.ID)
-			m.leaveForm(a.ID)
 		}
 	}
 	m.wait.Refresh()
@@ -231,13 +238,13 @@ func (m *Model) changed(list Changes) tea.Cmd {
 	return m.ring()
 }
 
-// leaveForm closes what is being said to a request that is answered.
-func (m *Model) leaveForm(id string) {
-	if m.draft != nil && m.draft.id == id {
-		m.draft = nil
-	}
-	if m.wait.Sel == id && m.mode != filtering && m.mode != helping {
-		m.mode, m.form = browsing, nil
+// taken says that somebody else has answered the request under the cursor. Where
+// something is typed or chosen it goes on, to no end: the keys of a person who looks
+// elsewhere must not come to mean something else.
+func (m *Model) taken() {
+	m.draft = nil
+	if m.mode == confirming {
+		m.mode = browsing
 	}
 }
 
@@ -255,6 +262,17 @@ func (m *Model) ring() tea.Cmd {
 func (m *Model) tell(a *wire.Approval) {
 	m.told = append(m.told, became(a)+"  "+a.Tool+"  "+sheet.Brief(a))
 	m.told = m.told[max(0, len(m.told)-maxTold):]
+}
+
+// went says what became of a request that was not answered here.
+func went(a *wire.Approval) string {
+	switch a.State {
+	case wire.ApprovalExpired:
+		return a.ID + " has expired: nobody waits for it any more"
+	case wire.ApprovalCancelled:
+		return a.ID + " was cancelled: its run was stopped"
+	}
+	return became(a) + " elsewhere"
 }
 
 // became says what became of a request.

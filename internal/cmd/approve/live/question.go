@@ -8,6 +8,8 @@ import (
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/cmd/approve/live/cell"
 	"github.com/kxtools/kx/internal/cmd/approve/live/form"
+	"github.com/kxtools/kx/internal/cmd/approve/live/shelf"
+	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -17,14 +19,31 @@ func (m *Model) ask() tea.Cmd {
 	return nil
 }
 
+// reveal scrolls to the option under the cursor, and no further.
+func (m *Model) reveal() {
+	part, at := m.form.Part(), m.form.Line()
+	if at < 0 {
+		return
+	}
+	upTo := func(n int) int {
+		return len(shelf.Layout([]sheet.Part{{Name: part.Name, Lines: part.Lines[:n]}}, m.w))
+	}
+	room := m.page() - 1 // the last row says what follows
+	m.scroll = min(max(m.scroll, upTo(at+1)-room), upTo(at))
+}
+
 // choose takes a key in a form. What a key does there is what the person asked for,
 // until all answers come into sight: no key that was meant for the last question may
 // send them.
 func (m *Model) choose(name string) (own bool, cmd tea.Cmd) {
-	f := m.form
+	f, step := m.form, m.form.Step
 	switch f.Key(name) {
 	case form.Taken:
 		m.status = nil
+		if f.Step != step {
+			m.scroll = 0
+		}
+		m.reveal()
 		return !f.Over(), nil
 	case form.Writing:
 		m.mode, m.field = wording, cell.Field{}

@@ -13,10 +13,29 @@ import (
 // about as long to see that something else is there now, and not to press.
 const calm = 300 * time.Millisecond
 
+const (
+	// repeat is the longest that terminals usually wait before a key that is held
+	// down comes again; it is longer than calm.
+	repeat = 700 * time.Millisecond
+	// alone is how long no other key may follow one that answers. Text that is pasted
+	// where the terminal doesn't say so comes all at once, and nobody types as fast.
+	alone = 30 * time.Millisecond
+)
+
 // quiet knows whether all has been calm.
 type quiet struct {
 	turn int  // of the last unrest
 	calm bool // nothing has changed since then, for long enough
+
+	key string // the last one that decided
+	at  time.Time
+}
+
+// again reports whether a key is the one that decided just now, still held down.
+func (q *quiet) again(key string, now time.Time) bool {
+	held := key == q.key && now.Sub(q.at) < repeat
+	q.key, q.at = key, now
+	return held
 }
 
 // settled says that the time after an unrest is over.

@@ -70,9 +70,28 @@ func TestQuiet(t *testing.T) {
 		}, []string{"deny bbbb"}},
 
 		// The next one comes under the cursor by itself.
-		"twice at once":    {two(), func(s *stage) { s.calm(); s.press("a", "a") }, []string{"allow aaaa once"}},
-		"twice, too quick": {two(), func(s *stage) { s.calm(); s.press("a"); s.pass(calm / 2); s.press("a") }, []string{"allow aaaa once"}},
-		"twice":            {two(), func(s *stage) { s.calm(); s.press("a"); s.calm(); s.press("a") }, []string{"allow aaaa once", "allow bbbb once"}},
+		"twice at once":     {two(), func(s *stage) { s.calm(); s.press("a", "a") }, nil},
+		"twice, too quick":  {two(), func(s *stage) { s.calm(); s.press("a"); s.pass(calm / 2); s.press("a") }, []string{"allow aaaa once"}},
+		"twice":             {two(), func(s *stage) { s.calm(); s.press("a"); s.pass(repeat); s.press("a") }, []string{"allow aaaa once", "allow bbbb once"}},
+		"one, then another": {two(), func(s *stage) { s.calm(); s.press("a"); s.calm(); s.press("d") }, []string{"allow aaaa once", "deny bbbb"}},
+		"held down from the first on": {many(9), func(s *stage) {
+			s.calm()
+			s.press("a")
+			s.pass(repeat - alone - time.Millisecond)
+			for range 50 {
+				s.press("a")
+				s.pass(30 * time.Millisecond)
+			}
+		}, []string{"allow r000 once"}},
+		"a paste that the terminal does not tell of": {two(), func(s *stage) { s.calm(); s.press("a", "d", "y", "s") }, nil},
+		"a paste of one line into the rules":         {two(), func(s *stage) { s.calm(); s.press("A"); s.calm(); s.press("y", "enter") }, nil},
+		"a paste behind a key":                       {two(), func(s *stage) { s.calm(); s.send(keyOf("a")); s.send(tea.PasteMsg{Content: "d"}); s.pass(time.Second) }, nil},
+		"what was taken back goes the second time": {two(), func(s *stage) {
+			s.calm()
+			s.press("a", "x")
+			s.pass(repeat)
+			s.press("a")
+		}, []string{"allow aaaa once"}},
 		"while one is under way": {two(), func(s *stage) {
 			s.calm()
 			s.hold = true
@@ -85,9 +104,10 @@ func TestQuiet(t *testing.T) {
 		"nothing to decide about": {nil, func(s *stage) { s.calm(); s.press("a", "s", "A", "d", "n", "e") }, nil},
 
 		// Who moves by hand has seen where they go, as soon as it is there.
-		"moves by hand":           {two(), func(s *stage) { s.calm(); s.press("j", "a") }, []string{"allow bbbb once"}},
-		"scrolls":                 {two(), func(s *stage) { s.calm(); s.press("space", "b", "a") }, []string{"allow aaaa once"}},
-		"moves before it is calm": {two(), func(s *stage) { s.press("j", "a") }, nil},
+		"moves by hand":                 {two(), func(s *stage) { s.calm(); s.press("j", "a") }, []string{"allow bbbb once"}},
+		"moves by hand after an answer": {many(4), func(s *stage) { s.calm(); s.press("a"); s.calm(); s.press("j", "a") }, []string{"allow r000 once", "allow r002 once"}},
+		"scrolls":                       {two(), func(s *stage) { s.calm(); s.press("space", "b", "a") }, []string{"allow aaaa once"}},
+		"moves before it is calm":       {two(), func(s *stage) { s.press("j", "a") }, nil},
 		"moves to what is not read": {two(), func(s *stage) {
 			s.calm()
 			s.m.sheets.Drop("bbbb")
@@ -101,7 +121,15 @@ func TestQuiet(t *testing.T) {
 		}, nil},
 
 		// The screen itself.
-		"resize":      {two(), func(s *stage) { s.calm(); s.send(tea.WindowSizeMsg{Width: 100, Height: 30}); s.press("a") }, nil},
+		"resize": {two(), func(s *stage) { s.calm(); s.send(tea.WindowSizeMsg{Width: 100, Height: 30}); s.press("a") }, nil},
+		"too small to show anything": {two(), func(s *stage) {
+			s.send(tea.WindowSizeMsg{Width: 39, Height: 24})
+			s.calm()
+			s.press("a")
+			s.send(tea.WindowSizeMsg{Width: 80, Height: 9})
+			s.calm()
+			s.press("d")
+		}, nil},
 		"comes back":  {two(), func(s *stage) { s.calm(); s.send(tea.ResumeMsg{}); s.press("a") }, nil},
 		"a paste":     {two(), func(s *stage) { s.calm(); s.send(tea.PasteMsg{Content: "a\n"}); s.press("a") }, nil},
 		"ages":        {two(), func(s *stage) { s.pass(5 * time.Second); s.press("a") }, []string{"allow aaaa once"}},
@@ -164,6 +192,29 @@ func TestQuiet(t *testing.T) {
 			s.calm()
 			s.press("enter")
 		}, nil},
+		"a note that is still typed when somebody else has answered": {two(), func(s *stage) {
+			s.calm()
+			s.press("n")
+			s.write("no, re")
+			s.becomes("aaaa", wire.ApprovalAllowed)
+			for _, r := range "ject as a whole: say what" {
+				s.write(string(r))
+				s.calm()
+			}
+			s.press("enter")
+		}, nil},
+		"an answer that is still chosen when somebody else has answered": {[]*wire.Approval{question("qqqq", 1), bash("bbbb", "make")}, func(s *stage) {
+			s.calm()
+			s.press("a")
+			s.becomes("qqqq", wire.ApprovalAnswered)
+			for _, k := range []string{"j", "2", "enter", "enter", "q", "a"} {
+				s.press(k)
+				s.calm()
+			}
+			if s.quit {
+				s.Error("q has left the screen")
+			}
+		}, nil},
 		"question": {[]*wire.Approval{question("qqqq", 1)}, func(s *stage) {
 			s.calm()
 			s.press("a", "2", "enter")
@@ -215,11 +266,11 @@ func TestAnswerFails(t *testing.T) {
 	denied := *s.requests["aaaa"]
 	denied.State = wire.ApprovalDenied
 	s.requests["aaaa"] = &denied
-	s.calm()
+	s.pass(repeat)
 	s.press("a")
 	s.shows("✗ request aaaa is denied already", "kx approve show aaaa", "aaaa denied elsewhere", "1 waiting")
 	s.refuse = nil
-	s.calm()
+	s.pass(repeat)
 	s.answers = nil
 	s.press("a")
 	s.answered()
@@ -280,5 +331,23 @@ func TestBegins(t *testing.T) {
 		if e := s.m.selected(); e == nil || e.A.ID != c.want || s.m.history != c.history {
 			t.Errorf("it begins %s at %+v, history %v:\n%s", name, e, s.m.history, s.screen())
 		}
+	}
+}
+
+// Who leaves right after an answer leaves once it is given.
+func TestQuitWaitsForAnAnswer(t *testing.T) {
+	s := newStage(t, 80, 24, two()...)
+	s.calm()
+	s.hold = true
+	s.press("a")
+	s.press("q")
+	s.release()
+	if s.quit {
+		t.Error("it has left before aaaa was answered")
+	}
+	s.answered("allow aaaa once")
+	s.press("q")
+	if !s.quit {
+		t.Error("q does not leave")
 	}
 }

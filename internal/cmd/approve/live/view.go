@@ -42,9 +42,12 @@ func (m *Model) View() tea.View {
 	return v
 }
 
+// cramped reports whether there is no room to show a request, and so none to answer it.
+func (m *Model) cramped() bool { return m.w < minWidth || m.h < minHeight }
+
 // rows are the lines of the screen, from the top.
 func (m *Model) rows() ([]cell.Row, *tea.Cursor) {
-	if m.w < minWidth || m.h < minHeight {
+	if m.cramped() {
 		return []cell.Row{{{Text: fmt.Sprintf("too small: %dx%d is needed", minWidth, minHeight)}}}, nil
 	}
 	if m.mode == helping {
@@ -118,7 +121,7 @@ func (m *Model) columns() []column {
 	}
 	return append(list, column{"EFFECT", m.w, func(_ *Model, e *queue.Entry) string {
 		if e.Gone {
-			return became(e.A) + " elsewhere"
+			return went(e.A)
 		}
 		return e.Brief
 	}})

@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"unicode"
@@ -57,7 +58,8 @@ func TestScreens(t *testing.T) {
 			s.calm()
 			s.press("a")
 			s.calm()
-			s.press("d", "h")
+			s.press("d")
+			s.press("h")
 		}},
 		"help":      {80, 24, all, func(s *stage) { s.press("?") }},
 		"wide help": {120, 40, all, func(s *stage) { s.press("?") }},
@@ -97,10 +99,10 @@ func TestScreens(t *testing.T) {
 
 // revise edits the request under the cursor.
 func (s *stage) revise(text string, would wire.Verdict) {
-	s.edits = func(a *wire.Approval, input json.RawMessage) (*wire.Approval, error) {
+	s.edits = func(a *wire.Approval, input json.RawMessage) (*wire.Approval, wire.Verdict, error) {
 		b := *a
 		b.Input, b.InputEdited, b.Leaves = input, true, []wire.Leaf{{Argv: strings.Fields(text), Points: []wire.Point{{Decision: would}}}}
-		return &b, nil
+		return &b, would, nil
 	}
 	id := s.m.wait.Sel
 	s.files["/drafts/"+id+".sh"] = text
@@ -138,7 +140,9 @@ func FuzzScreen(f *testing.F) {
 		q := question("qqqq", 2)
 		q.Questions[0].Question, q.Questions[0].Options[0].Label, q.Questions[1].Options[1].Description = text, text, text
 		s := newStage(t, int(w), int(h), wild("aaaa", text), q)
-		s.edits = func(a *wire.Approval, input json.RawMessage) (*wire.Approval, error) { return a, nil }
+		s.edits = func(a *wire.Approval, input json.RawMessage) (*wire.Approval, wire.Verdict, error) {
+			return a, wire.Ask, nil
+		}
 		for _, r := range typed {
 			s.calm()
 			if r == '\n' {
@@ -151,4 +155,79 @@ func FuzzScreen(f *testing.F) {
 		s.send(tea.PasteMsg{Content: text})
 		s.tame()
 	})
+}
+
+// Whatever is asked to be answered can be read, and the option under the cursor is in
+// sight.
+func TestReadsOnInForms(t *testing.T) {
+	q := question("qqqq", 2)
+	q.Questions[0].Question = strings.Repeat("a long story\n", 20) + "Which?"
+	q.Questions[0].Options[0].Description = strings.Repeat("warm ", 100)
+	q.Questions[1].Question = ""
+	s := newStage(t, 60, 15, q)
+	s.calm()
+	s.press("a")
+	s.shows("question 1 of 2", "more lines (PgDn)")
+	for range 30 {
+		s.press("pgdown")
+	}
+	s.shows("2 SQLite")
+	s.press("2", "up")
+	s.shows("▸ ( ) 1 PostgreSQL")
+	s.press("down")
+	s.shows("▸ (x) 2 SQLite")
+	s.press("enter", "1", "2")
+	s.shows("question 2 of 2", "▸ [x] 2 there")
+	s.press("esc")
+	s.shows("▸ ( ) 1 PostgreSQL")
+
+	command := bash("aaaa", "ls")
+	s = newStage(t, 40, 10, command)
+	s.calm()
+	s.press("A", "pgdown")
+	s.calm()
+	s.press("pgup", "y")
+	s.answered("allow aaaa always")
+	s.calm()
+	s.come(bash("bbbb", strings.Repeat("echo word\n", 30)+"echo last"))
+	s.calm()
+	s.press("n")
+	for range 30 {
+		s.press("pgdown")
+	}
+	s.shows("31 past calls)", "with a note")
+}
+
+// kx-approvals(7) tells of every key.
+func TestManTellsOfKeys(t *testing.T) {
+	page, err := os.ReadFile("../../../../man/kx-approvals.7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := map[string]string{"pgdown": "PgDn", "pgup": "PgUp"}
+	for _, k := range table() {
+		for _, name := range k.names {
+			if as, ok := called[name]; ok {
+				name = as
+			}
+			if !strings.Contains(string(page), `\fB`+name+`\fR`) {
+				t.Errorf("%s: %s", name, k.help)
+			}
+		}
+	}
+}
+
+// What nobody answered was not answered elsewhere.
+func TestWhatBecameOfIt(t *testing.T) {
+	for state, want := range map[string]string{
+		wire.ApprovalAllowed: "aaaa allowed once elsewhere", wire.ApprovalDenied: "aaaa denied elsewhere",
+		wire.ApprovalExpired: "aaaa has expired: nobody waits for it any more", wire.ApprovalCancelled: "aaaa was cancelled: its run was stopped",
+	} {
+		s := newStage(t, 140, 24, two()...)
+		s.becomes("aaaa", state)
+		s.shows(want)
+		if n := strings.Count(s.screen(), want); n != 2 {
+			t.Errorf("%q is there %d times", want, n)
+		}
+	}
 }

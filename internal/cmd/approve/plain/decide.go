@@ -2,12 +2,12 @@ package plain
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/cmd/approve/revise"
 	"github.com/kxtools/kx/internal/cmd/approve/sheet"
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/pkg/approve"
@@ -147,6 +147,9 @@ func (d *desk) note(ctx context.Context, a *wire.Approval) error {
 
 // edit allows something else in the place of the call.
 func (d *desk) edit(ctx context.Context, a *wire.Approval) error {
+	if err := sheet.Editable(a); err != nil {
+		return d.tell(ctx, err)
+	}
 	what := "The input as JSON, in one line; an empty line goes back:"
 	if a.Tool == "bash" {
 		what = "The command, in one line; an empty line goes back:"
@@ -155,23 +158,24 @@ func (d *desk) edit(ctx context.Context, a *wire.Approval) error {
 	if err != nil || text == "" {
 		return err
 	}
-	input := json.RawMessage(text)
-	if a.Tool == "bash" {
-		var in map[string]any
-		if err := json.Unmarshal(a.Input, &in); err != nil {
-			return d.tell(ctx, err)
-		}
-		in["command"] = text
-		if input, err = wire.Marshal(in); err != nil {
-			return err
-		}
+	input, changed, err := revise.Input(a, []byte(text))
+	switch {
+	case err != nil:
+		return d.tell(ctx, err)
+	case !changed:
+		d.say("The input is as it was.")
+		return nil
 	}
-	edited, err := d.Reader.Edit(a, input)
+	edited, verdict, err := d.Reader.Edit(a, input)
 	if err != nil {
 		return d.tell(ctx, err)
 	}
 	d.say("Request %s with another input:", a.ID)
 	d.show(d.Reader.Read(edited))
+	if verdict == wire.Deny {
+		d.say("It would be denied: the input is as it was.")
+		return nil
+	}
 	text, err = d.ask(ctx, a, "Allow it once with this input, (y)es or no?")
 	switch {
 	case err != nil:

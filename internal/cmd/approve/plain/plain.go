@@ -31,6 +31,7 @@ type Options struct {
 	// Feed tells of every request that waits, every new one and every answer, until
 	// ctx ends.
 	Feed   func(ctx context.Context, got func(*wire.Approval) error) error
+	Get    func(id string) (*wire.Approval, error)
 	Client func(ctx context.Context) (*approve.Client, error) // of the approver
 	Reader *sheet.Reader
 	Bell   bool   // for each new request
@@ -145,22 +146,19 @@ func (d *desk) gather(ctx context.Context) error {
 			d.take(a)
 			quiet.Reset(burst)
 		case <-quiet.C:
-			return d.find(ctx)
+			return d.find()
 		}
 	}
 }
 
 // find looks for the only request, if it was not told of.
-func (d *desk) find(ctx context.Context) error {
+func (d *desk) find() error {
 	if d.ID == "" || len(d.waiting) > 0 || d.over != "" {
 		return nil
 	}
-	if err := d.connect(ctx); err != nil {
-		return err
-	}
-	a, err := d.client.Show(ctx, d.ID)
+	a, err := d.Get(d.ID)
 	if err != nil {
-		return site.Failure(err)
+		return err
 	}
 	if a.State != wire.ApprovalPending {
 		return d.decided(a.State)

@@ -130,7 +130,7 @@ func newPerson(t *testing.T) *person {
 	}, "1")
 	a.Now = time.Now
 	a.Globals.StateDir, a.Globals.ConfigDir, a.Globals.Dir = filepath.Join(dir, "state"), filepath.Join(dir, "config"), p.ws
-	p.opts = Options{App: a, Client: dial, Reader: sheet.New(a), Feed: func(ctx context.Context, got func(*wire.Approval) error) error {
+	p.opts = Options{App: a, Get: p.store.Get, Client: dial, Reader: sheet.New(a), Feed: func(ctx context.Context, got func(*wire.Approval) error) error {
 		c, err := dial(ctx)
 		if err != nil {
 			return err
@@ -300,35 +300,6 @@ func TestMeanwhile(t *testing.T) {
 	p.end()
 	if err := p.ends(); !errors.Is(err, context.Canceled) {
 		t.Error(err)
-	}
-}
-
-func TestEdit(t *testing.T) {
-	p := newPerson(t)
-	id := p.park("bash", `{"command":"make a","cwd":"`+p.ws+`"}`, nil)
-	p.start()
-	p.types(prompt, "e")
-	p.types("goes back: ", "cat ~/.ssh/id_rsa")
-	p.sees("would be denied, whatever the rules say")
-	p.types("(y)es or no? ", "n")
-	p.types(prompt, "e")
-	p.types("goes back: ", "make b")
-	p.sees("command:\n  make b\n")
-	p.types("(y)es or no? ", "y")
-	p.sees("Request " + id + " is allowed once.")
-	a := p.is(id, wire.ApprovalAllowed, "once", "")
-	if !a.InputEdited || string(a.Input) != `{"command":"make b","cwd":"`+p.ws+`"}` {
-		t.Errorf("%s", a.Input)
-	}
-	file := p.park("write_file", `{"path":"`+p.ws+`/a","content":"x"}`, nil)
-	p.types(prompt, "e")
-	p.types("in one line; an empty line goes back: ", `{"path":1}`)
-	p.sees("Not done: write_file: ")
-	p.types(prompt, "d")
-	p.sees("Request " + file + " is denied.")
-	close(p.typed)
-	if p.park("bash", `{"command":"x"}`, nil); p.ends() != nil {
-		t.Error("the end of the input is an error")
 	}
 }
 

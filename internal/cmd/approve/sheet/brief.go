@@ -40,7 +40,7 @@ func Brief(a *wire.Approval) string {
 	switch a.Tool {
 	case "bash":
 		if in["command"] != nil {
-			return oneLine(get("command"))
+			return oneLine(spaced(get("command")))
 		}
 	case "write_file":
 		return path() + " " + view.Count(count(get("content")), "line", "lines")

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/tools/file"
@@ -32,8 +33,22 @@ func (w *world) command() []Part {
 	if json.Unmarshal(w.Input, &in) != nil || in.Command == nil {
 		return w.input("input", nil)
 	}
-	parts := []Part{{"command", w.most(w.block(*in.Command), w.ID)}}
+	parts := []Part{{"command", w.most(w.block(spaced(*in.Command)), w.ID)}}
 	return append(parts, w.input("with", []string{"command"})...)
+}
+
+// spaced makes those spaces of a command line visible that are none to the shell: what
+// looks like several words is one.
+func spaced(command string) string {
+	var b strings.Builder
+	for _, r := range command {
+		if r != ' ' && unicode.Is(unicode.Zs, r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // input takes an input apart, but for some fields. Texts in it are as they are.

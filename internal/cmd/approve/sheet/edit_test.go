@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/pkg/wire"
 )
 
 // Another input is judged as it would be if the call had it.
@@ -21,10 +22,13 @@ func TestEdit(t *testing.T) {
 		`{"command":"rm -rf x"}`:                                    "would be denied: deny by ",
 		`{"command":"cat ~/.ssh/id_rsa"}`:                           "would be denied, whatever the rules say: ",
 	} {
-		b, err := h.reader.Edit(a, json.RawMessage(input))
+		b, verdict, err := h.reader.Edit(a, json.RawMessage(input))
 		if err != nil {
 			t.Errorf("%s: %v", input, err)
 			continue
+		}
+		if (verdict == wire.Deny) != strings.HasPrefix(want, "would be denied") {
+			t.Errorf("%s: %s", input, verdict)
 		}
 		if !strings.HasPrefix(b.Reason, want) || !b.InputEdited || b.Digests != nil || len(b.Leaves) != 1 || b.ID != a.ID {
 			t.Errorf("%s: %+v", input, b)
@@ -42,20 +46,20 @@ func TestEdit(t *testing.T) {
 		t.Errorf("the request was changed: %+v", a)
 	}
 	for input, code := range map[string]string{`{"command":1}`: "invalid_input", `{"commando":"x"}`: "invalid_input", `{`: "invalid_input", ``: "invalid_input"} {
-		if _, err := h.reader.Edit(a, json.RawMessage(input)); err == nil || fail.As(err).Code != code {
+		if _, _, err := h.reader.Edit(a, json.RawMessage(input)); err == nil || fail.As(err).Code != code {
 			t.Errorf("%q: %v", input, err)
 		}
 	}
 	a.Caller = "claude"
-	if _, err := h.reader.Edit(a, json.RawMessage(`{"command":"ls"}`)); err == nil {
+	if _, _, err := h.reader.Edit(a, json.RawMessage(`{"command":"ls"}`)); err == nil {
 		t.Error("another agent's call got another input")
 	}
 	a.Caller, a.Tool = "cli", "mcp__a__b"
-	if _, err := h.reader.Edit(a, json.RawMessage(`{}`)); fail.Exit(err) != fail.ExitUnavailable {
+	if _, _, err := h.reader.Edit(a, json.RawMessage(`{}`)); fail.Exit(err) != fail.ExitUnavailable {
 		t.Errorf("a tool that is not here: %v", err)
 	}
 	a.Tool, a.Sandbox = "bash", "none"
-	if b, err := h.reader.Edit(a, json.RawMessage(`{"command":"go test ./..."}`)); err != nil || !b.Mandatory {
+	if b, _, err := h.reader.Edit(a, json.RawMessage(`{"command":"go test ./..."}`)); err != nil || !b.Mandatory {
 		t.Errorf("without walls: %+v, %v", b, err)
 	}
 }
@@ -66,7 +70,7 @@ func TestEditOfFiles(t *testing.T) {
 	h.write("a", "one\n")
 	h.write("b", "two\n")
 	a := h.request("edit_file", `{"path":"a","old_string":"one","new_string":"1"}`)
-	b, err := h.reader.Edit(a, json.RawMessage(`{"path":"b","old_string":"two","new_string":"2"}`))
+	b, _, err := h.reader.Edit(a, json.RawMessage(`{"path":"b","old_string":"two","new_string":"2"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +78,7 @@ func TestEditOfFiles(t *testing.T) {
 		t.Error(got)
 	}
 	p := h.request("apply_patch", `{"patch":"*** Begin Patch\n*** Add File: n\n+x\n*** End Patch"}`)
-	b, err = h.reader.Edit(p, json.RawMessage(`{"patch":"*** Begin Patch\n*** Add File: m\n+x\n*** End Patch"}`))
+	b, _, err = h.reader.Edit(p, json.RawMessage(`{"patch":"*** Begin Patch\n*** Add File: m\n+x\n*** End Patch"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +116,6 @@ func FuzzSheet(f *testing.F) {
 				t.Fatalf("%d parts", len(s.Parts))
 			}
 		}
-		_, _ = h.reader.Edit(a, input)
+		_, _, _ = h.reader.Edit(a, input)
 	})
 }

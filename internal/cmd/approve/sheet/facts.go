@@ -90,13 +90,24 @@ func (w *world) walls() fact {
 	return fact{"sandbox", w.Sandbox + ": " + known.words, known.style}
 }
 
+// near is how far off a moment may be that is told without its day.
+const near = 12 * time.Hour
+
+// at is a moment by the clock: a sheet is looked at for longer than "4 minutes" holds.
+func (w *world) at(t time.Time) string {
+	if t.Sub(w.app.Now()) < near {
+		return t.Local().Format(time.TimeOnly)
+	}
+	return t.Local().Format(time.DateTime)
+}
+
 // until is how long the request, or its answer, is good for.
 func (w *world) until() fact {
 	switch {
 	case w.State == wire.ApprovalPending && w.ExpiresAt != nil:
-		return fact{"expires", "within " + Age(w.app.Now(), *w.ExpiresAt), ""}
+		return fact{"expires", "at " + w.at(*w.ExpiresAt), ""}
 	case w.State == wire.ApprovalAllowed && w.SpendBy != nil:
-		return fact{"use it", "within " + Age(w.app.Now(), *w.SpendBy), ""}
+		return fact{"use it", "by " + w.at(*w.SpendBy), ""}
 	}
 	return fact{}
 }

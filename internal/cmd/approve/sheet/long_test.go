@@ -18,6 +18,19 @@ func input(t testing.TB, field, text string) string {
 	return string(raw)
 }
 
+// A space that is none to the shell is visible in a command.
+func TestSpacesOfACommand(t *testing.T) {
+	h := newHouse(t)
+	a := h.request("bash", `{"command":"rm a\u00a0b c\u3000d"}`)
+	const want = `rm a\u00a0b c\u3000d`
+	if got := show(h.reader.Read(a)); !strings.Contains(got, "|"+want+"\n") {
+		t.Error(got)
+	}
+	if got := Brief(a); got != want {
+		t.Error(got)
+	}
+}
+
 // What is long is cut where it says so, and only there.
 func TestLong(t *testing.T) {
 	h := newHouse(t)

@@ -144,9 +144,7 @@ func (f *Form) Part() sheet.Part {
 	if q.MultiSelect {
 		p.Name += " (several answers)"
 	}
-	for line := range strings.Lines(q.Question) {
-		p.Lines = append(p.Lines, sheet.Line{Text: out.Sprintf("%s", strings.TrimSuffix(line, "\n"))})
-	}
+	p.Lines = text(q.Question)
 	for j, o := range q.Options {
 		mark, box := " ", "( )"
 		if q.MultiSelect {
@@ -169,6 +167,22 @@ func (f *Form) Part() sheet.Part {
 		p.Lines = append(p.Lines, sheet.Line{Text: out.Sprintf("  in words: %s", w), Hang: 4})
 	}
 	return p
+}
+
+// Line is the line of Part with the option under the cursor, -1 for none.
+func (f *Form) Line() int {
+	if f.Over() {
+		return -1
+	}
+	return len(text(f.a.Questions[f.Step].Question)) + f.at
+}
+
+// text is a question as it is drawn.
+func text(question string) (list []sheet.Line) {
+	for line := range strings.Lines(question) {
+		list = append(list, sheet.Line{Text: out.Sprintf("%s", strings.TrimSuffix(line, "\n"))})
+	}
+	return list
 }
 
 // overview draws all answers before they are sent.

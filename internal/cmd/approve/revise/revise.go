@@ -1,7 +1,7 @@
 // Package revise turns the input of a request into a text that a person edits, and
 // back. A bash command is its text, any other input is JSON.
 //
-// The screen of kx approve hands the text to an editor; its plain mode may do so too.
+// The screen of kx approve hands the text to an editor, its plain mode asks for a line.
 package revise
 
 import (
