@@ -48,7 +48,10 @@ func (r *runner) settled(c *callState, ahead *habit) *wire.Result {
 	if c.started { // an earlier process was about to run it, or has
 		return unknown(c)
 	}
-	why := ahead.loop(&c.Call)
+	why := ""
+	if !r.Scripted {
+		why = ahead.loop(&c.Call)
+	}
 	switch {
 	case why != "" && c.approval == "":
 		return inCircles(c, why)
