@@ -8,6 +8,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate"
 	"github.com/kxtools/kx/internal/gate/tool"
+	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -87,10 +88,28 @@ func broken(c *callState, schema json.RawMessage) *wire.Result {
 
 // finish writes the result of a call.
 func (r *runner) finish(res *wire.Result) error {
-	if err := r.write(evToolResult, res); err != nil {
+	return r.note(res.ID, res.Tool, evToolResult, res)
+}
+
+// note writes an event of a call, and returns when it is on disk unless the call only
+// looks: what the next barrier has not taken along when the power goes can be asked
+// again, and the audit has the decision. A call that a person was asked about waits.
+func (r *runner) note(id, tool, event string, data any) error {
+	r.mu.Lock()
+	c := r.state.call(id)
+	light := looks(tool) && c != nil && c.approval == ""
+	r.mu.Unlock()
+	if err := r.write(event, data); err != nil || light {
 		return err
 	}
 	return r.Log.Sync()
+}
+
+// looks reports whether a tool reads files and does nothing else. Of one that is not
+// known anything may come.
+func looks(tool string) bool {
+	e, known := catalogue.Lookup(tool)
+	return known && e.Plan && len(e.Effects) == 1 && e.Effects[0] == catalogue.Read
 }
 
 // waits writes, once in a run, that a call waits for a person.
@@ -113,10 +132,7 @@ type journal struct{ r *runner }
 
 // Started writes the intent.
 func (j journal) Started(id, tool string, input json.RawMessage) error {
-	if err := j.r.write(evToolCall, toolCall{id, tool, input}); err != nil {
-		return err
-	}
-	return j.r.Log.Sync()
+	return j.r.note(id, tool, evToolCall, toolCall{id, tool, input})
 }
 
 // Ended writes the result, or the request if the call waits for a person. A call
