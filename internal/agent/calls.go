@@ -81,8 +81,8 @@ func unknown(c *callState) *wire.Result {
 // broken is the result of a call whose arguments are not what the tool can be asked
 // with; the model gets to see what they have to be.
 func broken(c *callState, schema json.RawMessage) *wire.Result {
-	res := answer(c, wire.StatusError, tool.Invalid(c.Tool, "the input can't be read, so nothing was run: %s", c.Broken))
-	res.Output["text"] = fmt.Sprintf("%s\nThe input is one JSON object of this schema:\n%s", res.Output.Text(), schema)
+	res := answer(c, wire.StatusError, tool.Invalid(c.Tool, "the arguments can't be read, so nothing was run: %s", c.Broken))
+	res.Output["text"] = fmt.Sprintf("%s\nThey have to be one JSON object of this schema:\n%s", res.Output.Text(), schema)
 	return res
 }
 
