@@ -86,6 +86,7 @@ type Options struct {
 	System func([]model.Tool) (*prompt.System, error)
 	Window int // of the model, in tokens; 0 if it is not known
 
+	Scripted bool    // the model is a file of turns: if it repeats itself, somebody wants it to
 	MaxTurns int     // 0 for no limit
 	MaxCost  float64 // USD, 0 for no limit
 	// Cost is what a turn cost in USD, by whoever answered; false where no price is

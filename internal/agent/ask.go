@@ -125,7 +125,7 @@ func (r *runner) priced(call *modelCall) bool {
 func (r *runner) explain(err error) error {
 	var f *model.Failure
 	if errors.As(err, &f) && f.Class == model.Overflow {
-		return fail.Limit("context_overflow", "the conversation is longer than the model takes: %s", f.Err.Msg).
+		return fail.Limit("context_overflow", "%s", f.Err.Msg).
 			WithHint("kx agent context %s", r.Session).Because(err)
 	}
 	return err

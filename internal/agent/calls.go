@@ -8,6 +8,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate"
 	"github.com/kxtools/kx/internal/gate/tool"
+	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -48,7 +49,10 @@ func (r *runner) settled(c *callState, ahead *habit) *wire.Result {
 	if c.started { // an earlier process was about to run it, or has
 		return unknown(c)
 	}
-	why := ahead.loop(&c.Call)
+	why := ""
+	if !r.Scripted {
+		why = ahead.loop(&c.Call)
+	}
 	switch {
 	case why != "" && c.approval == "":
 		return inCircles(c, why)
@@ -77,17 +81,35 @@ func unknown(c *callState) *wire.Result {
 // broken is the result of a call whose arguments are not what the tool can be asked
 // with; the model gets to see what they have to be.
 func broken(c *callState, schema json.RawMessage) *wire.Result {
-	res := answer(c, wire.StatusError, tool.Invalid(c.Tool, "the input can't be read, so nothing was run: %s", c.Broken))
-	res.Output["text"] = fmt.Sprintf("%s\nThe input is one JSON object of this schema:\n%s", res.Output.Text(), schema)
+	res := answer(c, wire.StatusError, tool.Invalid(c.Tool, "the arguments can't be read, so nothing was run: %s", c.Broken))
+	res.Output["text"] = fmt.Sprintf("%s\nThey have to be one JSON object of this schema:\n%s", res.Output.Text(), schema)
 	return res
 }
 
 // finish writes the result of a call.
 func (r *runner) finish(res *wire.Result) error {
-	if err := r.write(evToolResult, res); err != nil {
+	return r.note(res.ID, res.Tool, evToolResult, res)
+}
+
+// note writes an event of a call, and returns when it is on disk unless the call only
+// looks: what the next barrier has not taken along when the power goes can be asked
+// again, and the audit has the decision. A call that a person was asked about waits.
+func (r *runner) note(id, tool, event string, data any) error {
+	r.mu.Lock()
+	c := r.state.call(id)
+	light := looks(tool) && c != nil && c.approval == ""
+	r.mu.Unlock()
+	if err := r.write(event, data); err != nil || light {
 		return err
 	}
 	return r.Log.Sync()
+}
+
+// looks reports whether a tool reads files and does nothing else. Of one that is not
+// known anything may come.
+func looks(tool string) bool {
+	e, known := catalogue.Lookup(tool)
+	return known && e.Plan && len(e.Effects) == 1 && e.Effects[0] == catalogue.Read
 }
 
 // waits writes, once in a run, that a call waits for a person.
@@ -110,10 +132,7 @@ type journal struct{ r *runner }
 
 // Started writes the intent.
 func (j journal) Started(id, tool string, input json.RawMessage) error {
-	if err := j.r.write(evToolCall, toolCall{id, tool, input}); err != nil {
-		return err
-	}
-	return j.r.Log.Sync()
+	return j.r.note(id, tool, evToolCall, toolCall{id, tool, input})
 }
 
 // Ended writes the result, or the request if the call waits for a person. A call

@@ -125,3 +125,15 @@ func TestLoopOfTurns(t *testing.T) {
 		t.Errorf("%v after %d turns", err, end.Turns)
 	}
 }
+
+// A script may repeat what it likes, also when it goes on later.
+func TestScriptsMayRepeat(t *testing.T) {
+	h := newHouse(t)
+	turn := `{"calls":[{"tool":"todo_write","input":{"n":1}}]}` + "\n"
+	end, err := h.play(bg, strings.Repeat(turn, 30)+`{"say":"Done."}`, func(o *Options) { o.Scripted, o.MaxTurns = true, 20 })
+	h.ends(end, err, Failed, fail.ExitLimit)
+	end, err = h.play(bg, strings.Repeat(turn, 30)+`{"say":"Done."}`, func(o *Options) { o.Scripted = true })
+	if h.ends(end, err, Completed, 0); end.Run.Calls["ok"] != 30 || end.Run.Calls["limit"] != 0 {
+		t.Errorf("calls %v", end.Run.Calls)
+	}
+}

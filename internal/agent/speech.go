@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -13,6 +14,8 @@ const (
 	speechEvery = 100 * time.Millisecond
 	// speechMost is how much text makes a piece before that.
 	speechMost = 4 << 10
+	// mostMarks is how many marks of a letter wait with it: no language has more.
+	mostMarks = 8
 )
 
 // speech turns what a model says, word by word, into text events.
@@ -69,17 +72,32 @@ func (s *speech) stop() {
 	}
 }
 
-// whole is how much of b does not end in the middle of a character.
+// whole is how much of b ends between two characters that a person sees. A letter that
+// is not ASCII waits, for marks may follow it: Thai and Hindi are written so, and alone
+// at the beginning of a piece they are marks of nothing.
 func whole(b []byte) int {
+	end := len(b)
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if c := b[len(b)-i]; utf8.RuneStart(c) {
 			if !utf8.FullRune(b[len(b)-i:]) {
-				return len(b) - i
+				end = len(b) - i
 			}
 			break
 		}
 	}
-	return len(b)
+	at, marked := end, false
+	for range mostMarks {
+		r, n := utf8.DecodeLastRune(b[:at])
+		switch {
+		case unicode.Is(unicode.M, r):
+			at, marked = at-n, true
+		case marked || r >= utf8.RuneSelf && n > 1:
+			return at - n
+		default:
+			return end
+		}
+	}
+	return end
 }
 
 // end tells the rest of an answer. say is the whole of it; what was not said in

@@ -85,6 +85,19 @@ func TestSpeech(t *testing.T) {
 	same(t, "the log", texts(h.recorded()), got)
 }
 
+// Where a piece ends.
+func TestWhole(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "ab": "ab", "a b ": "a b ", "ab\xe4\xb8": "ab", "世界": "世", "世界 ": "世界 ", "กำ": "ก", "สวัส": "สวั", "สวั": "ส",
+		"e\u0301": "", "ae\u0301\u0302": "a", "☀": "", "x ☀\ufe0f": "x ", "\xff\xfe": "\xff\xfe",
+		"x" + strings.Repeat("\u0301", 50): "x" + strings.Repeat("\u0301", 50), // nobody writes so
+	} {
+		if got := text[:whole([]byte(text))]; got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestSpeechOfManyWords(t *testing.T) {
 	h := newHouse(t)
 	var pieces []string

@@ -90,6 +90,36 @@ func TestOverheadOfATurn(t *testing.T) {
 	}
 }
 
+// syncs counts how often a log is made to reach the disk.
+type syncs struct {
+	Log
+	n int
+}
+
+func (s *syncs) Sync() error { s.n++; return s.Log.Sync() }
+
+// TestBarriers counts how often a turn waits for the disk: for the answer, and before and
+// after a call that may change anything.
+func TestBarriers(t *testing.T) {
+	for call, want := range map[string]int{
+		`"tool":"read_file","input":{"path":"a"}`:   1,
+		`"tool":"todo_write","input":{"n":1}`:       3,
+		`"tool":"bash","input":{"command":"run x"}`: 3,
+		`"tool":"write_tree","input":{}`:            2, // there is none: its result
+		`"tool":"read_file","input":{"path":1}`:     1,
+	} {
+		h := newHouse(t)
+		log := &syncs{}
+		listen := func(o *Options) { log.Log, o.Log = o.Log, log }
+		end, err := h.play(bg, `{"calls":[{`+call+`}]}`+"\n"+`{"say":"Done."}`, listen)
+		h.ends(end, err, Completed, 0)
+		const last = 2 // the answer and the end
+		if log.n-last != want {
+			t.Errorf("%s waits %d times, want %d", call, log.n-last, want)
+		}
+	}
+}
+
 // TestMemoryOfManyTurns plays 10,000 turns. What is kept grows by the conversation, which
 // the model is sent, and by nothing else.
 func TestMemoryOfManyTurns(t *testing.T) {

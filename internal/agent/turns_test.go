@@ -63,8 +63,8 @@ func TestBrokenCalls(t *testing.T) {
 	})
 	h.ends(end, err, Completed, 0)
 	same(t, "messages", l.said()[2:], []string{
-		"tool t1.1 todo_write error todo_write: the input can't be read, so nothing was run: unexpected end of JSON input " +
-			"The input is one JSON object of this schema: " + schemas["todo_write"],
+		"tool t1.1 todo_write error todo_write: the arguments can't be read, so nothing was run: unexpected end of JSON input " +
+			"They have to be one JSON object of this schema: " + schemas["todo_write"],
 		`tool t1.2 todo_write error todo_write: there is no field "m"`,
 		`tool t1.3 todo_writes not_found there is no tool "todo_writes"; did you mean todo_write?`,
 		`tool t1.4 read_file error read_file: "path" is missing`,
@@ -152,11 +152,11 @@ func TestRefusal(t *testing.T) {
 func TestOverflow(t *testing.T) {
 	h := newHouse(t)
 	end, err, _ := h.improvise(improvised{func(*model.Request) (*model.Turn, error) {
-		return nil, &model.Failure{Class: model.Overflow, Status: 400, Err: fail.Unavailable("model_failed", "prompt is too long: 9 tokens")}
+		return nil, &model.Failure{Class: model.Overflow, Status: 400, Err: fail.Unavailable("model_failed", "the conversation is longer than p/m takes (status 400): prompt is too long: 9 tokens")}
 	}})
 	h.ends(end, err, Failed, fail.ExitLimit)
 	e := fail.As(err)
-	if e.Code != "context_overflow" || e.Hint != "kx agent context run" || !strings.HasSuffix(e.Msg, "prompt is too long: 9 tokens") {
+	if e.Code != "context_overflow" || e.Hint != "kx agent context run" || strings.Count(e.Msg, "longer than") != 1 || !strings.HasSuffix(e.Msg, "prompt is too long: 9 tokens") {
 		t.Errorf("%+v", e)
 	}
 	w, _ := wire.Marshal(e.Wire())

@@ -31,7 +31,8 @@ import (
 // Journal is the session of the calls.
 type Journal interface {
 	// Started is called when a call is about to run, and returns once that is
-	// on disk. Without an Ended after it, nobody knows how the call ended.
+	// on disk, if the call may change anything. Without an Ended after it, nobody
+	// knows how the call ended.
 	Started(id, tool string, input json.RawMessage) error
 	// Ended is called with the result of every call, also of one that did not
 	// run.

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/clipperhouse/displaywidth"
 	xterm "golang.org/x/term"
@@ -65,13 +66,45 @@ func (s *IO) Paged(ctx context.Context, f func(context.Context) error) error {
 
 // installed reports whether a line of the shell names a program that is there.
 func installed(line string) bool {
-	for _, word := range strings.Fields(line) {
-		if !strings.Contains(word, "=") {
-			_, err := exec.LookPath(word)
-			return err == nil
-		}
+	_, argv := words(line)
+	if len(argv) == 0 {
+		return false
 	}
-	return false
+	_, err := exec.LookPath(argv[0])
+	return err == nil
+}
+
+// words takes a plain line of the shell apart: the variables that it sets, and the
+// program with its arguments.
+func words(line string) (env, argv []string) {
+	argv = strings.Fields(line)
+	for len(argv) > 0 && strings.Contains(argv[0], "=") {
+		env, argv = append(env, argv[0]), argv[1:]
+	}
+	return env, argv
+}
+
+// special is what a line has that only a shell understands.
+const special = "|&;<>()$`\\\"'*?[]#~!{}\n"
+
+// command is the pager. A shell is started only where one is needed: it would stop at
+// ^Z before its child has.
+func command(line string) (*exec.Cmd, error) {
+	env := os.Environ()
+	if _, set := os.LookupEnv("LESS"); !set {
+		env = append(env, lessOptions)
+	}
+	more, argv := words(line)
+	if strings.ContainsAny(line, special) {
+		more, argv = nil, []string{"sh", "-c", line}
+	}
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path, argv[1:]...)
+	cmd.Env = append(env, more...)
+	return cmd, nil
 }
 
 // pages takes what is written: at first it holds it, when there is more than fits it
@@ -124,19 +157,16 @@ func rows(text string, width, most int) int {
 
 // start starts the pager.
 func (p *pages) start() error {
-	sh, err := exec.LookPath("sh")
+	cmd, err := command(p.io.Pager)
 	if err != nil {
 		return err
 	}
+	p.cmd = cmd
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	p.cmd = exec.Command(sh, "-c", p.io.Pager)
-	if _, set := os.LookupEnv("LESS"); !set {
-		p.cmd.Env = append(os.Environ(), lessOptions)
-	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = r, p.tty, p.io.Err.w
 	if f, ok := file(p.io.Err.w); ok {
 		p.cmd.Stderr = f
@@ -152,7 +182,49 @@ func (p *pages) start() error {
 		p.quit()
 		close(p.gone)
 	}()
+	if !signal.Ignored(syscall.SIGTSTP) {
+		came := make(chan os.Signal, 4) // as many as may come while one is answered
+		signal.Notify(came, syscall.SIGTSTP, syscall.SIGCONT)
+		go p.follow(came)
+	}
 	return nil
+}
+
+const (
+	// tidies is how long a pager may take at ^Z to put the terminal in order; one
+	// that does not stop can't keep the shell waiting.
+	tidies = 2 * time.Second
+	// looks is how often it is looked at meanwhile.
+	looks = 5 * time.Millisecond
+)
+
+// follow stops this process behind the pager: the shell goes on as soon as this
+// process stops, and must find a terminal that nobody writes to.
+func (p *pages) follow(came chan os.Signal) {
+	defer signal.Stop(came)
+	for {
+		select {
+		case <-p.gone:
+			return
+		case s := <-came:
+			if s != syscall.SIGTSTP {
+				continue
+			}
+		}
+		for deadline := time.Now().Add(tidies); !stopped(p.cmd.Process.Pid) && time.Now().Before(deadline); {
+			select {
+			case <-p.gone:
+				return
+			case <-time.After(looks):
+			}
+		}
+		resume := suspend()
+		select {
+		case <-came:
+		case <-time.After(stopping):
+		}
+		resume()
+	}
 }
 
 // end shows what is held, or waits for the pager.

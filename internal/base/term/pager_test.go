@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,6 +31,28 @@ func TestPager(t *testing.T) {
 		if got := installed(line); got != want {
 			t.Errorf("%q: %v", line, got)
 		}
+	}
+}
+
+// A shell is started for what only a shell understands.
+func TestPagerCommand(t *testing.T) {
+	for line, want := range map[string]string{
+		"less": "less", "A=b B=c sh -x": "sh -x [A=b B=c]", "cat -n | cat": "sh -c cat -n | cat", `less -P "a b"`: `sh -c less -P "a b"`, "A=$B cat": "sh -c A=$B cat",
+	} {
+		cmd, err := command(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := filepath.Base(cmd.Path) + " " + strings.Join(cmd.Args[1:], " ")
+		if n := slices.Index(cmd.Env, "A=b"); n >= 0 {
+			got += fmt.Sprint(" ", cmd.Env[n:])
+		}
+		if got = strings.TrimSpace(got); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+	if _, err := command("no-such-pager"); err == nil {
+		t.Error("a pager that is not there is started")
 	}
 }
 

@@ -18,3 +18,7 @@ func suspend() (resume func()) {
 	}
 	return func() {}
 }
+
+// stopped reports whether a child is stopped by a signal. Here nobody can tell without
+// taking the news from who waits for its end.
+func stopped(int) bool { return true }

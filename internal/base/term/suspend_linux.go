@@ -29,3 +29,10 @@ func suspend() (resume func()) {
 	_ = syscall.Kill(os.Getpid(), syscall.SIGTSTP)
 	return func() { set(&ours, nil) }
 }
+
+// stopped reports whether a child is stopped by a signal.
+func stopped(pid int) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WNOWAIT|unix.WNOHANG, nil)
+	return err == nil && info.Signo != 0
+}

@@ -142,7 +142,7 @@ func run(ctx context.Context, a *app.App, store *session.Store, id string, spec 
 	end, err := agent.Run(ctx, agent.Options{
 		Session: id, Log: w, Past: store.Events(id), Gate: g, Model: m, Sees: setup.Scope.Sees,
 		Prompt: func() (*prompt.Task, error) { return b.Task(setup.Prompt, setup.Attach) }, System: b.System, Window: window(a, &setup),
-		MaxTurns: setup.MaxTurns, MaxCost: setup.MaxCost, Cost: m.Cost,
+		Scripted: setup.Script != "", MaxTurns: setup.MaxTurns, MaxCost: setup.MaxCost, Cost: m.Cost,
 		Emit: func(e wire.Event) error { return emit(e) },
 	})
 	err = errors.Join(err, m.Close())

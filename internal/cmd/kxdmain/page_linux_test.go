@@ -1,7 +1,6 @@
 package kxdmain_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -11,8 +10,8 @@ import (
 func TestScreenPages(t *testing.T) {
 	u := newUser(t)
 	var turns []string
-	for i := range 12 {
-		turns = append(turns, fmt.Sprintf(`{"say":"I look.","calls":[{"tool":"bash","input":{"command":"echo %d"}}]}`, i))
+	for range 12 {
+		turns = append(turns, `{"say":"I look.","calls":[{"tool":"list_files","input":{}}]}`)
 	}
 	u.kx(0, "agent", "run", "x", "--script", u.script(append(turns, done)...), "--new-session", "r")
 	s := u.screen()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kxtools/kx/internal/base/out"
+	"github.com/kxtools/kx/internal/cmd/agent/tell"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -27,9 +28,13 @@ func writeMarkdown(t *out.Text, d *Document, get func(id string) (*wire.Approval
 	s := d.Session
 	m := &markdown{t: t, approval: get, began: s.CreatedAt, inputs: map[string]json.RawMessage{}, shown: map[string]bool{}}
 	t.Printf("# Session %s\n\n", s.ID)
+	spent := tell.Spent{}
+	for _, e := range d.Events {
+		spent.Take(e)
+	}
 	for _, row := range [][2]string{
 		{"state", s.State}, {"model", s.Model}, {"mode", s.Mode}, {"workspace", s.Workspace}, {"began", s.CreatedAt.Format(time.RFC3339)},
-		{"turns", fmt.Sprint(s.Turns)}, {"from", s.Parent},
+		{"turns", fmt.Sprint(s.Turns)}, {"took", spent.String()}, {"from", s.Parent},
 	} {
 		if row[1] != "" {
 			t.Printf("- %s: %s\n", row[0], row[1])
@@ -48,8 +53,7 @@ func writeMarkdown(t *out.Text, d *Document, get func(id string) (*wire.Approval
 
 func (m *markdown) event(e *wire.Event) {
 	if e.Event != "text" && m.speaking {
-		m.t.Printf("\n")
-		m.speaking = false
+		m.spoke()
 	}
 	switch e.Event {
 	case "turn_start":
@@ -69,7 +73,7 @@ func (m *markdown) event(e *wire.Event) {
 		m.said += d.Text
 		m.t.Printf("%s", out.Block(d.Text))
 		if m.speaking = d.More; !d.More {
-			m.t.Printf("\n")
+			m.spoke()
 		}
 	case "model_call":
 		m.calls(e)
@@ -96,6 +100,37 @@ func (m *markdown) event(e *wire.Event) {
 	}
 }
 
+// spoke ends a text, and the block of code that it was cut in: the rest of the document
+// is none.
+func (m *markdown) spoke() {
+	m.speaking = false
+	m.t.Printf("\n")
+	if fence := openFence(m.said); fence != "" {
+		m.t.Printf("%s\n", fence)
+	}
+}
+
+// openFence returns the fence of a block of code that a text does not end, "" for none.
+func openFence(text string) (open string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\r\n")
+		rest := strings.TrimLeft(line, " ")
+		if len(line)-len(rest) > 3 || rest == "" {
+			continue
+		}
+		after := strings.TrimLeft(rest, rest[:1])
+		fence := rest[:len(rest)-len(after)]
+		switch {
+		case len(fence) < 3 || fence[0] != '`' && fence[0] != '~':
+		case open == "" && (fence[0] == '~' || !strings.Contains(after, "`")):
+			open = fence
+		case open != "" && after == "" && strings.HasPrefix(fence, open):
+			open = ""
+		}
+	}
+	return open
+}
+
 func (m *markdown) after(at time.Time) string {
 	return "+" + max(at.Sub(m.began), 0).Round(time.Second).String()
 }
@@ -104,7 +139,6 @@ func (m *markdown) turn(e *wire.Event) {
 	var d struct {
 		Turn             int
 		Prompt, Attached string
-		Images           []struct{}
 		Context          []struct{ Source, Lost string }
 	}
 	if json.Unmarshal(e.Data, &d) != nil {

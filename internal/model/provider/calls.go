@@ -125,6 +125,10 @@ func (k *call) goesOn(f Fragment) bool {
 	return k.name == f.Name && !(k.brackets.closed && !empty(f.Args))
 }
 
+// cutShort is what a model can make something of: that it wrote no JSON it would take
+// for a slip, and write the same again.
+const cutShort = "the answer was cut before they were complete, because it reached the longest that is allowed: take smaller steps"
+
 // List returns the calls. cut is set if the answer was cut at its longest: then
 // arguments that are not there were not written, which is not the same as none.
 func (c *Calls) List(e *Events, cut bool) ([]model.Call, error) {
@@ -139,8 +143,8 @@ func (c *Calls) List(e *Events, cut bool) ([]model.Call, error) {
 			one.ID, used[k.id] = k.id, true
 		}
 		one.Input, one.Broken = Input([]byte(k.args.String()))
-		if cut && i == len(c.list)-1 && empty(k.args.String()) {
-			one.Broken = "the answer was cut before they were written"
+		if cut && i == len(c.list)-1 && (one.Broken != "" || empty(k.args.String())) {
+			one.Broken = cutShort
 		}
 		if one.Broken != "" {
 			one.Wrote = clip(k.args.String(), maxWrote)

@@ -78,6 +78,10 @@ func TestBrokenArguments(t *testing.T) {
 	if cut[0].Broken != "" || cut[1].Broken == "" {
 		t.Errorf("%+v", cut)
 	}
+	cut = add(t, true, []Fragment{{Name: "f", Index: 0, ID: "a", Args: "["}, {Name: "f", Index: 1, ID: "b", Args: `{"c`}})
+	if cut[0].Broken == cutShort || cut[1].Broken != cutShort || cut[1].Wrote != `{"c` {
+		t.Errorf("%+v", cut)
+	}
 }
 
 func TestTooMuch(t *testing.T) {

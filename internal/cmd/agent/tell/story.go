@@ -56,12 +56,13 @@ func (s *Story) Write(t *out.Text) error {
 func (s *Story) head() {
 	m := s.Session
 	s.t.Printf("%s  %s  %s  mode %s  %s\n", s.t.Paint(out.Bold, m.ID), m.State, m.Model, m.Mode, m.Workspace)
-	last, counts := m.CreatedAt, map[string]int{}
+	last, counts, spent := m.CreatedAt, map[string]int{}, Spent{}
 	for e, err := range s.Events {
 		if err != nil {
 			continue
 		}
 		last = e.At
+		spent.Take(e)
 		var r struct{ Status string }
 		if e.Event == "tool_result" && json.Unmarshal(e.Data, &r) == nil {
 			counts[r.Status]++
@@ -72,6 +73,9 @@ func (s *Story) head() {
 	}
 	facts := []string{m.CreatedAt.Local().Format(time.DateTime), span(last.Sub(m.CreatedAt)), number(m.Turns, "turn"), tally(counts)}
 	s.t.Printf("%s\n", strings.Join(facts, " · "))
+	if text := spent.String(); text != "" {
+		s.t.Printf("%s\n", text)
+	}
 	for _, id := range m.Pending {
 		s.t.Printf("%s %s\n", s.t.Paint(out.Yellow, "⏸"), s.answer(id))
 	}

@@ -1,6 +1,7 @@
 package tell
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -117,6 +118,21 @@ func TestCall(t *testing.T) {
 		got, err := story(t, "failed", (*Story).Call, c.events...)
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v, -want +got\n%s", name, err, diff)
+		}
+	}
+}
+
+func TestSpent(t *testing.T) {
+	for data, want := range map[string]string{
+		`{}`: "", `{"usage":{"input":999,"output":7}}`: "999 tokens in, 7 out",
+		`{"usage":{"input":100,"cache_read":850,"cache_write":50,"output":1200},"cost_usd":0.0123}`: "1.0k tokens in (85 % of it cached), 1.2k out, 0.0123 USD",
+		`{"usage":{"input":1250000}}`: "1.25M tokens in, 0 out", `{"usage":3}`: "",
+	} {
+		var s Spent
+		s.Take(wire.Event{Event: "text", Data: json.RawMessage(data)})
+		s.Take(wire.Event{Event: "model_call", Data: json.RawMessage(data)})
+		if got := s.String(); got != want {
+			t.Errorf("%s: %q, want %q", data, got, want)
 		}
 	}
 }
