@@ -23,7 +23,7 @@ func (r *runner) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	said := &speech{write: func(e textEvent) error { return r.write(evText, e) }}
+	said := &speech{write: func(e textEvent) error { return r.write(evText, e) }, secrets: r.Gate.Secrets}
 	start := r.Gate.Now()
 	t, err := r.Model.Turn(ctx, &model.Request{
 		Type: "model_request", V: wire.Version,

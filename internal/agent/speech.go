@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/kxtools/kx/internal/base/redact"
 )
 
 const (
@@ -18,9 +20,11 @@ const (
 	mostMarks = 8
 )
 
-// speech turns what a model says, word by word, into text events.
+// speech turns what a model says, word by word, into text events. Where a secret may
+// have begun it waits for the rest: half of one is not known as such.
 type speech struct {
-	write func(textEvent) error
+	write   func(textEvent) error
+	secrets func() (*redact.Redactor, error) // nil for none
 
 	mu    sync.Mutex
 	buf   []byte
@@ -39,17 +43,31 @@ func (s *speech) said(piece string) error {
 	switch {
 	case s.err != nil || len(s.buf) == 0:
 	case wait <= 0 || len(s.buf) >= speechMost:
-		s.tell(whole(s.buf), true)
+		s.tell(s.ready(), true)
 	case s.timer == nil:
 		s.timer = time.AfterFunc(wait, func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if s.timer != nil {
-				s.tell(whole(s.buf), true)
+				s.tell(s.ready(), true)
 			}
 		})
 	}
 	return s.err
+}
+
+// ready is how much of what came may be told.
+func (s *speech) ready() int {
+	n := whole(s.buf)
+	if s.secrets == nil {
+		return n
+	}
+	known, err := s.secrets()
+	if err != nil {
+		s.err = err // what can't be hidden is not told
+		return 0
+	}
+	return known.Ready(s.buf[:n])
 }
 
 // tell writes the first n bytes.

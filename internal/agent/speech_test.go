@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/redact"
 	"github.com/kxtools/kx/internal/model"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -220,4 +221,40 @@ func TestSpeechThatIsCutOff(t *testing.T) {
 	h.ends(end, err, Completed, 0)
 	same(t, "events", trail(h.events)[:3], []string{`turn_start {"turn":1}`, `text {"text":"I think."}`, `model_call {"turn":1,"say":"I think."}`})
 	same(t, "messages", l.said(), []string{"user go"})
+}
+
+// No piece has a part of a secret that the next one goes on with; where it can't be
+// known what is secret, nothing is told.
+func TestSpeechOfSecrets(t *testing.T) {
+	const value = "sk-0123456789abcdef"
+	known := redact.New([]redact.Secret{{Name: "model.a.b", Value: value}})
+	var got []string
+	s := &speech{
+		write:   func(e textEvent) error { got = append(got, e.Text); return nil },
+		secrets: func() (*redact.Redactor, error) { return known, nil },
+	}
+	said := "The key is " + value + ", as is c2stMDEyMzQ1Njc4OWFiY2RlZg==. So much"
+	for i := range said {
+		s.last = time.Time{} // as if time had passed
+		if err := s.said(said[i : i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.end(said); err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.Join(got, ""); all != said || len(got) < 20 {
+		t.Errorf("%q", got)
+	}
+	for i := range got {
+		got[i] = known.String(got[i])
+	}
+	if all := strings.Join(got, ""); all != known.String(said) {
+		t.Errorf("hidden by themselves they are %q", all)
+	}
+
+	got, s.buf, s.last, s.secrets = nil, nil, time.Time{}, func() (*redact.Redactor, error) { return nil, errors.New("open to others") }
+	if err := s.said("words"); err == nil || len(got) > 0 {
+		t.Errorf("%q, %v", got, err)
+	}
 }

@@ -81,7 +81,7 @@ func ids(a *app.App) app.Completer {
 		pending, _ := store.List(wire.ApprovalPending)
 		for _, r := range pending {
 			if strings.HasPrefix(r.ID, word) {
-				list = append(list, app.Proposal{Value: r.ID, Help: r.Tool + " " + sheet.Brief(&r)})
+				list = append(list, app.Proposal{Value: r.ID, Help: r.Tool + " " + sheet.Brief(sheet.New(a).Hidden(&r))})
 			}
 		}
 		return list

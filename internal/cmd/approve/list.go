@@ -67,10 +67,11 @@ func list(_ context.Context, o *ListOptions) error {
 }
 
 func columns(app *app.App) out.Columns[wire.Approval] {
+	reader := sheet.New(app)
 	return out.Columns[wire.Approval]{
 		Header: []string{"ID", "AGE", "STATE", "SESSION", "CALLER", "TOOL", "EFFECT"},
 		Row: func(a wire.Approval) []string {
-			return []string{a.ID, sheet.Age(app.Now(), a.CreatedAt), a.State, a.Session, a.Caller, a.Tool, sheet.Brief(&a)}
+			return []string{a.ID, sheet.Age(app.Now(), a.CreatedAt), a.State, a.Session, a.Caller, a.Tool, sheet.Brief(reader.Hidden(&a))}
 		},
 		Empty: "nothing waits",
 	}

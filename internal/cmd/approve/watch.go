@@ -88,8 +88,9 @@ func watch(ctx context.Context, o *WatchOptions) error {
 		})
 	}
 	if !o.App.Printer().Format().Data() {
+		reader := sheet.New(o.App)
 		return follow(func(a wire.Approval) error {
-			return o.App.Printer().Text(func(t *out.Text) { line(t, o.App.Now(), &a) })
+			return o.App.Printer().Text(func(t *out.Text) { line(t, o.App.Now(), reader.Hidden(&a)) })
 		})
 	}
 	return out.Each(o.App.Printer(), out.Columns[wire.Approval]{}, follow)

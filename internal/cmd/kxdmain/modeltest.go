@@ -15,6 +15,7 @@ import (
 	cmdmodel "github.com/kxtools/kx/internal/cmd/model"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/model/probe"
+	"github.com/kxtools/kx/internal/model/route"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -41,16 +42,22 @@ func testModel(ctx context.Context, args []string, s *term.IO, getenv func(strin
 }
 
 func test(ctx context.Context, a *app.App, spec *cmdmodel.Spec) error {
-	ready, keys, err := candidates(a, spec.Ask)
+	all, keys, err := resolved(a, spec.Ask)
 	if err != nil {
 		return err
+	}
+	ready, none := route.Ready(all)
+	if none != nil {
+		doc := document(all[0])
+		probe.Keyless(&doc, all[0].Skipped, none)
+		return errors.Join(none, a.Printer().Record(doc, func(t *out.Text) { show(t, doc) }))
 	}
 	c := ready[0]
 	r, err := routerOf(a, ready[:1], keys)
 	if err != nil {
 		return err
 	}
-	doc := wire.ModelTest{Type: "model_test", V: wire.Version, ID: c.ID(), Provider: c.Provider.Name, Model: c.Model.Name, Account: c.Account.Name}
+	doc := document(c)
 	t, failed := probe.Run(ctx, r, c.Account.Keyed(), a.Now, &doc)
 	if e := fail.As(failed); e != nil && strings.HasPrefix(e.Hint, "kx model test ") {
 		failed = e.WithHint("kx model list") // this is the test
@@ -63,6 +70,11 @@ func test(ctx context.Context, a *app.App, spec *cmdmodel.Spec) error {
 		return errors.Join(failed, r.Close()) // whoever interrupts it wants no result
 	}
 	return errors.Join(failed, r.Close(), a.Printer().Record(doc, func(t *out.Text) { show(t, doc) }))
+}
+
+// document is the test of a candidate before it began.
+func document(c route.Candidate) wire.ModelTest {
+	return wire.ModelTest{Type: "model_test", V: wire.Version, ID: c.ID(), Provider: c.Provider.Name, Model: c.Model.Name, Account: c.Account.Name}
 }
 
 // styles are the looks of the states of a stage.

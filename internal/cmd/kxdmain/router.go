@@ -36,6 +36,16 @@ func modelName(a *app.App, setup *cmdagent.Setup) (string, error) {
 
 // candidates returns the models that can be asked.
 func candidates(a *app.App, ask route.Ask) ([]route.Candidate, *site.Keys, error) {
+	all, keys, err := resolved(a, ask)
+	if err != nil {
+		return nil, nil, err
+	}
+	ready, err := route.Ready(all)
+	return ready, keys, err
+}
+
+// resolved returns the models that would be asked, also those that can't be now.
+func resolved(a *app.App, ask route.Ask) ([]route.Candidate, *site.Keys, error) {
 	s := site.Of(a)
 	catalog, err := s.Models()
 	if err != nil {
@@ -45,12 +55,11 @@ func candidates(a *app.App, ask route.Ask) ([]route.Candidate, *site.Keys, error
 	if err != nil {
 		return nil, nil, err
 	}
-	all, err := route.Resolve(catalog, ask, keys.State)
-	if err != nil {
+	if err := keys.Know(catalog); err != nil {
 		return nil, nil, err
 	}
-	ready, err := route.Ready(all)
-	return ready, keys, err
+	all, err := route.Resolve(catalog, ask, keys.State)
+	return all, keys, err
 }
 
 // router makes the router of a run.

@@ -11,11 +11,13 @@ import (
 	cmdapprove "github.com/kxtools/kx/internal/cmd/approve"
 	"github.com/kxtools/kx/internal/cmd/approve/live/tty"
 	"github.com/kxtools/kx/internal/cmd/handover"
+	"github.com/kxtools/kx/internal/cmd/site"
 )
 
 // screen is the screen of kx approve, which becomes this process.
 func screen(ctx context.Context, args []string, s *term.IO, getenv func(string) string, version string) int {
 	a := app.New(s, getenv, version)
+	site.Hide(a)
 	var spec cmdapprove.ScreenSpec
 	err := handover.Read("screen", args, "kx approve", &spec)
 	if err == nil {

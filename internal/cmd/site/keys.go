@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/redact"
 	"github.com/kxtools/kx/internal/model/route"
 	"github.com/kxtools/kx/internal/record/config/provider"
 	"github.com/kxtools/kx/internal/record/secret"
@@ -22,6 +23,25 @@ func (s *Site) Keys() (*Keys, error) {
 		return nil, err
 	}
 	return &Keys{s, secret.New(st)}, nil
+}
+
+// Know lets this process hide the keys that its environment has for accounts, under
+// the names of their variables.
+func (k *Keys) Know(c *provider.Catalog) error {
+	st, err := k.site.State()
+	if err != nil {
+		return err
+	}
+	var list []redact.Secret
+	for _, p := range c.Providers {
+		for _, a := range p.Accounts {
+			if key := k.site.app.Getenv(a.Env); a.Env != "" && key != "" {
+				list = append(list, redact.Secret{Name: a.Env, Value: key})
+			}
+		}
+	}
+	secret.Know(st, list)
+	return nil
 }
 
 // State says how the key of an account stands, without looking at it.

@@ -52,7 +52,7 @@ func (u *chatUsage) tokens() *model.Usage {
 
 // chatEnds are the reasons to finish.
 var chatEnds = map[string]model.End{
-	"": model.EndNormal, "stop": model.EndNormal, "tool_calls": model.EndNormal, "function_call": model.EndNormal, "eos": model.EndNormal,
+	"": model.EndNormal, "stop": model.EndNormal, "tool_calls": model.EndNormal, "eos": model.EndNormal,
 	"length": model.EndLength, "max_tokens": model.EndLength, "model_length": model.EndLength,
 	"content_filter": model.EndRefusal, "refusal": model.EndRefusal, "safety": model.EndRefusal,
 }

@@ -109,6 +109,13 @@ func Run(ctx context.Context, m model.Model, needsKey bool, now func() time.Time
 	return t, err
 }
 
+// Keyless is the test of a model that was not asked, for no account of it has a key:
+// why says that of the first, err of all.
+func Keyless(doc *wire.ModelTest, why string, err error) {
+	doc.Stages = whole(nil, Key, fail.Unavailable("no_key", "%s", why))
+	doc.Error = fail.As(err).Wire()
+}
+
 // whole brings the stages in their order, up to the one that failed; those behind it
 // were not seen.
 func whole(seen []wire.ModelStep, where string, err error) []wire.ModelStep {

@@ -90,7 +90,11 @@ func (e *Events) next() (Event, error) {
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF) && some:
-			return e.give(ev), nil // a last event without the empty line
+			// A last event without the empty line, or the first lines of one.
+			if last := e.give(ev); last.Done || json.Valid(last.Data) {
+				return last, nil
+			}
+			return Event{}, e.ended(nil)
 		case errors.Is(err, io.EOF):
 			return Event{}, e.ended(nil)
 		case errors.As(err, &f):

@@ -22,35 +22,68 @@ type known struct {
 	redactor *redact.Redactor
 }
 
+// Know lets the redactors of this process know values that lie elsewhere: keys in its
+// environment.
+func Know(st *state.State, values []redact.Secret) {
+	kept := st.Kept(folder + "/elsewhere")
+	kept.Lock()
+	defer kept.Unlock()
+	have, _ := kept.Value.([]redact.Secret)
+	for _, v := range values {
+		if !slices.Contains(have, v) {
+			have = append(slices.Clip(have), v)
+		}
+	}
+	kept.Value = have
+}
+
+// elsewhere are the values that this process knows of Know.
+func (s *Store) elsewhere() []redact.Secret {
+	kept := s.st.Kept(folder + "/elsewhere")
+	kept.Lock()
+	defer kept.Unlock()
+	have, _ := kept.Value.([]redact.Secret)
+	return have
+}
+
 // Redactor returns a redactor of all values, as they are now; nil where there are
 // none, which costs one look for a folder. A process that was not given the
-// passphrase of the identity knows no values.
+// passphrase of the identity knows no values but those of Know.
 func Redactor(st *state.State) (*redact.Redactor, error) {
 	s := New(st)
-	if _, err := os.Lstat(s.dir()); errors.Is(err, fs.ErrNotExist) {
+	others := s.elsewhere()
+	_, err := os.Lstat(s.dir())
+	none := errors.Is(err, fs.ErrNotExist)
+	if none && len(others) == 0 {
 		return nil, nil
 	}
 	kept := st.Kept(folder)
 	kept.Lock()
 	defer kept.Unlock()
-	locked, err := s.Locked()
-	if err != nil {
-		return nil, fail.As(err)
-	}
-	files, err := s.files()
-	if err != nil {
-		return nil, err
-	}
-	files += fmt.Sprint(locked)
-	if last, ok := kept.Value.(known); ok && last.files == files {
-		return last.redactor, nil
-	}
-	r := (*redact.Redactor)(nil)
-	if !locked {
-		if r, err = s.redactor(); err != nil {
+	locked, files := false, "none"
+	if !none {
+		if locked, err = s.Locked(); err != nil {
+			return nil, fail.As(err)
+		}
+		if files, err = s.files(); err != nil {
 			return nil, err
 		}
 	}
+	files += fmt.Sprint(locked, len(others))
+	if last, ok := kept.Value.(known); ok && last.files == files {
+		return last.redactor, nil
+	}
+	values := slices.Clone(others)
+	if !none && !locked {
+		own, err := s.values()
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, own...)
+	}
+	// Where one value is a part of another, the names don't depend on the order.
+	slices.SortStableFunc(values, func(a, b redact.Secret) int { return cmp.Compare(len(b.Value), len(a.Value)) })
+	r := redact.New(values)
 	kept.Value = known{files, r}
 	return r, nil
 }
@@ -70,7 +103,8 @@ func (s *Store) files() (string, error) {
 	return b.String(), nil
 }
 
-func (s *Store) redactor() (*redact.Redactor, error) {
+// values are those of all slots that have one.
+func (s *Store) values() ([]redact.Secret, error) {
 	all, err := s.List()
 	if err != nil {
 		return nil, err
@@ -94,7 +128,5 @@ func (s *Store) redactor() (*redact.Redactor, error) {
 		}
 		values = append(values, redact.Secret{Name: in.Slot, Value: value})
 	}
-	// Where one value is a part of another, the names don't depend on the order.
-	slices.SortStableFunc(values, func(a, b redact.Secret) int { return cmp.Compare(len(b.Value), len(a.Value)) })
-	return redact.New(values), nil
+	return values, nil
 }

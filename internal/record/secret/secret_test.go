@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/redact"
 	"github.com/kxtools/kx/internal/record/state"
 )
 
@@ -332,5 +333,43 @@ func BenchmarkRedactor(b *testing.B) {
 		if _, err := Redactor(own); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// What lies elsewhere is known beside the slots, with none, and behind a passphrase.
+func TestKnow(t *testing.T) {
+	s, dir := open(t)
+	shown := func(text string) string {
+		t.Helper()
+		r, err := Redactor(s.st)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.String(text)
+	}
+	if got := shown("key-of-a-variable"); got != "key-of-a-variable" {
+		t.Errorf("nobody knows it: %s", got)
+	}
+	Know(s.st, []redact.Secret{{Name: "A_KEY", Value: "key-of-a-variable"}})
+	if got := shown("key-of-a-variable"); got != "[secret A_KEY]" {
+		t.Errorf("without slots: %s", got)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Error("knowing has made the folder")
+	}
+	if err := s.Set("model.a.b", "key-of-a-slot"); err != nil {
+		t.Fatal(err)
+	}
+	Know(s.st, []redact.Secret{{Name: "A_KEY", Value: "key-of-a-variable"}, {Name: "B_KEY", Value: "key-of-another"}})
+	if got := shown("key-of-a-variable key-of-another key-of-a-slot"); got != "[secret A_KEY] [secret B_KEY] [secret model.a.b]" {
+		t.Errorf("beside a slot: %s", got)
+	}
+	if err := s.Protect("a long passphrase"); err != nil {
+		t.Fatal(err)
+	}
+	s = another(t, s)
+	Know(s.st, []redact.Secret{{Name: "A_KEY", Value: "key-of-a-variable"}})
+	if got := shown("key-of-a-variable key-of-a-slot"); got != "[secret A_KEY] key-of-a-slot" {
+		t.Errorf("behind a passphrase: %s", got)
 	}
 }

@@ -33,7 +33,7 @@ func (m *Model) listPast() tea.Cmd {
 		slices.SortStableFunc(all, func(a, b wire.Approval) int { return ended(&b).Compare(ended(&a)) })
 		msg := pastMsg{list: []*queue.Entry{}, left: max(0, len(all)-maxPast), damaged: len(damaged)}
 		for i := range all[:min(len(all), maxPast)] {
-			msg.list = append(msg.list, queue.New(&all[i]))
+			msg.list = append(msg.list, queue.New(&all[i], o.Reader.Hidden(&all[i])))
 		}
 		return msg
 	}

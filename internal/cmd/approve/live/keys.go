@@ -197,7 +197,7 @@ func (m *Model) flip() tea.Cmd {
 
 // say writes the line that tells what happened last.
 func (m *Model) say(style out.Style, text string) {
-	m.status = []cell.Piece{{Text: text, Style: style}}
+	m.status = []cell.Piece{{Text: m.o.Reader.Clean(text), Style: style}}
 }
 
 // fail says what went wrong, and the command that helps.
@@ -205,6 +205,6 @@ func (m *Model) fail(err error) {
 	e := fail.As(err)
 	m.say(out.Red, "✗ "+e.Msg)
 	if e.Hint != "" && !errors.Is(err, errInterrupted) {
-		m.status = append(m.status, cell.Piece{Text: "   " + e.Hint, Style: out.Dim})
+		m.status = append(m.status, cell.Piece{Text: "   " + m.o.Reader.Clean(e.Hint), Style: out.Dim})
 	}
 }

@@ -3,8 +3,8 @@
 //
 // Invariants: a key that decides counts only for the request that has been under the
 // cursor, unchanged, for the last 300 ms (quiet.go); nothing that a request says
-// reaches the terminal but through row.render, which sanitises it; nothing is left
-// out without a mark. The model is pure: it is told of everything by messages, and
+// reaches the terminal but through row.render, which sanitises it, and no known secret
+// does; nothing is left out without a mark. The model is pure: it is told of everything by messages, and
 // what it does beyond its memory is a command. It runs in kxd (run.go).
 package live
 
@@ -30,6 +30,8 @@ import (
 type Reader interface {
 	Read(a *wire.Approval) *sheet.Sheet
 	Edit(a *wire.Approval, input json.RawMessage) (*wire.Approval, wire.Verdict, error)
+	Hidden(a *wire.Approval) *wire.Approval // without secrets
+	Clean(s string) string                  // the same of a text
 }
 
 // Store has the requests as they are on the disk.
@@ -212,7 +214,7 @@ func (m *Model) changed(list Changes) tea.Cmd {
 		e := m.wait.Find(a.ID)
 		switch {
 		case a.State == wire.ApprovalPending && e == nil:
-			m.wait.Add(queue.New(a))
+			m.wait.Add(queue.New(a, m.o.Reader.Hidden(a)))
 			if a.ID == m.want {
 				m.wait.Sel, m.want = a.ID, ""
 			}
@@ -260,7 +262,7 @@ func (m *Model) ring() tea.Cmd {
 
 // tell keeps an answer among the last ones.
 func (m *Model) tell(a *wire.Approval) {
-	m.told = append(m.told, became(a)+"  "+a.Tool+"  "+sheet.Brief(a))
+	m.told = append(m.told, became(a)+"  "+a.Tool+"  "+sheet.Brief(m.o.Reader.Hidden(a)))
 	m.told = m.told[max(0, len(m.told)-maxTold):]
 }
 

@@ -15,7 +15,7 @@ import (
 
 // ask opens the form of the question under the cursor.
 func (m *Model) ask() tea.Cmd {
-	m.form, m.mode, m.scroll = form.New(m.sheets.Request(m.wait.Sel)), asking, 0
+	m.form, m.mode, m.scroll = form.New(m.o.Reader.Hidden(m.sheets.Request(m.wait.Sel))), asking, 0
 	return nil
 }
 

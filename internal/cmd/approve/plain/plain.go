@@ -176,7 +176,7 @@ func (d *desk) take(a *wire.Approval) string {
 	switch {
 	case a.State == wire.ApprovalPending && i < 0 && !d.ours[a.ID]:
 		d.waiting = append(d.waiting, a)
-		return out.Sprintf("New request %s from %s: %s %s. %d wait.", a.ID, a.Caller, a.Tool, out.Block(sheet.Brief(a)), len(d.waiting))
+		return out.Sprintf("New request %s from %s: %s %s. %d wait.", a.ID, a.Caller, a.Tool, out.Block(sheet.Brief(d.Reader.Hidden(a))), len(d.waiting))
 	case a.State == wire.ApprovalPending || i < 0:
 		return ""
 	}

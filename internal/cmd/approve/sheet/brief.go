@@ -18,7 +18,8 @@ import (
 // subject is the field of an input that tells most, in order.
 var subject = []string{"path", "url", "query", "pattern", "message", "name"}
 
-// Brief is what a request would do, in one line without its tool. It reads nothing.
+// Brief is what a request would do, in one line without its tool. It reads nothing. It
+// cuts, so the request is one of Hidden.
 func Brief(a *wire.Approval) string {
 	if a.Kind == approval.KindQuestion && len(a.Questions) > 0 {
 		s := oneLine(a.Questions[0].Question)

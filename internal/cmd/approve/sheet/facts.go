@@ -155,8 +155,8 @@ func (w *world) changed() []Line {
 		return []Line{line(warning, "it can't be judged now: %v", w.err)}
 	}
 	var list []Line
-	for _, path := range slices.Sorted(maps.Keys(w.Digests)) {
-		was, is := w.Digests[path], w.judge.Digest(path)
+	for _, path := range slices.Sorted(maps.Keys(w.asked.Digests)) {
+		was, is := w.asked.Digests[path], w.judge.Digest(path)
 		how := "has changed"
 		switch {
 		case w.InputEdited || was == is:

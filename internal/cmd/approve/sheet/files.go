@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -17,23 +18,23 @@ import (
 func (w *world) files() []Part {
 	switch {
 	case w.State != wire.ApprovalPending && w.State != wire.ApprovalAllowed:
-		return w.asked(line(remark, "as it was asked for; the files may have changed since"))
+		return w.said(line(remark, "as it was asked for; the files may have changed since"))
 	case w.judge == nil:
-		return w.asked(line(warning, "the files can't be looked at: %v", w.err))
+		return w.said(line(warning, "the files can't be looked at: %v", w.err))
 	}
 	// The paths are those that were asked about: a link that came since is not followed.
 	env := w.env()
 	for name, to := range env.Judged {
-		if _, known := w.Digests[to]; !known && !w.InputEdited {
-			return w.asked(line(warning, "%s leads elsewhere than when this was asked: to %s", name, to))
+		if _, known := w.asked.Digests[to]; !known && !w.InputEdited {
+			return w.said(line(warning, "%s leads elsewhere than when this was asked: to %s", name, to))
 		}
 	}
-	changes, err := file.Preview(context.Background(), env, w.Tool, w.Input)
+	changes, err := file.Preview(context.Background(), env, w.Tool, w.asked.Input)
 	if err != nil && foreign(w.Approval) && fail.As(err).Code == "invalid_input" {
 		return w.input("input", nil) // a tool of another agent, with fields of its own
 	}
 	if err != nil {
-		return w.asked(line(warning, "as the files are now, it would fail: %s", fail.As(err).Msg))
+		return w.said(line(warning, "as the files are now, it would fail: %s", fail.As(err).Msg))
 	}
 	var parts []Part
 	left := maxLines
@@ -54,7 +55,8 @@ func (w *world) change(c *file.Change) Part {
 	for _, n := range c.Notes {
 		p.Lines = append(p.Lines, line(warning, "%s", n))
 	}
-	before, after := string(c.Before), string(c.After)
+	before, after := w.Clean(string(c.Before)), w.Clean(string(c.After))
+	same := bytes.Equal(c.Before, c.After)
 	odd := "" // why the old file can't be shown
 	if c.Unread > 0 {
 		odd = "it has " + place.Size(c.Unread) + ", too much to be compared"
@@ -68,12 +70,15 @@ func (w *world) change(c *file.Change) Part {
 		return p.add(line(warning, "%s", odd))
 	case c.To == "":
 		return p.add(w.all('-', before, true)...)
-	case c.Unread == 0 && before == after && c.From == c.To && len(c.Notes) == 0:
+	case c.Unread == 0 && same && c.From == c.To && len(c.Notes) == 0:
 		return p.add(line(remark, "the file is like this already"))
-	case c.Unread == 0 && before == after:
+	case c.Unread == 0 && same:
 		return p // its name or its mode changes
 	case odd != "":
 		return p.add(line(warning, "%s; it is replaced as a whole by:", odd)).add(w.all('+', after, true)...)
+	}
+	if before == after {
+		return p.add(line(warning, "only how a secret stands in it changes"))
 	}
 	return p.add(w.diff(before, after)...)
 }
@@ -97,8 +102,8 @@ func title(c *file.Change) string {
 	return "diff " + to
 }
 
-// asked shows a change as the call has it, without the files.
-func (w *world) asked(why Line) []Part {
+// said shows a change as the call has it, without the files.
+func (w *world) said(why Line) []Part {
 	var in struct {
 		Path    string `json:"path"`
 		Content string `json:"content"`

@@ -3,8 +3,8 @@
 // an answer for longer would add. kx approve show, its plain mode and its screen
 // show the same sheet.
 //
-// Invariant: every text in a sheet is sanitised and stays on its line; what is left
-// out is said to be left out.
+// Invariant: every text in a sheet is sanitised, has no known secret, and stays on its
+// line; what is left out is said to be left out.
 package sheet
 
 import (
@@ -69,30 +69,31 @@ func (r *Reader) Read(a *wire.Approval) *Sheet {
 	w := r.world(a)
 	parts := []Part{{Lines: append(w.changed(), w.facts()...)}}
 	if a.Kind == approval.KindQuestion {
-		return &Sheet{append(parts, questions(a)...)}
+		return r.hidden(&Sheet{append(parts, questions(w.Approval)...)})
 	}
 	parts = append(parts, w.does()...)
-	parts = append(parts, verdicts(a))
+	parts = append(parts, verdicts(w.Approval))
 	if a.State == wire.ApprovalPending {
 		parts = append(parts, w.rules())
 	}
-	return &Sheet{parts}
+	return r.hidden(&Sheet{parts})
 }
 
 // Outcome is what became of a request, with what it would do in one line. It reads
 // no files.
 func (r *Reader) Outcome(a *wire.Approval) *Sheet {
-	w := &world{Approval: a, Reader: r}
+	w := &world{Approval: r.Hidden(a), asked: a, Reader: r}
 	w.dirs, w.err = site.Of(r.app).Dirs()
 	if a.Kind == approval.KindQuestion {
-		return &Sheet{append([]Part{{Lines: w.facts()}}, questions(a)...)}
+		return r.hidden(&Sheet{append([]Part{{Lines: w.facts()}}, questions(w.Approval)...)})
 	}
-	return &Sheet{[]Part{{Lines: w.facts(fact{"what", Brief(a), ""})}}}
+	return r.hidden(&Sheet{[]Part{{Lines: w.facts(fact{"what", Brief(w.Approval), ""})}}})
 }
 
 // world is a request and where it stands now.
 type world struct {
-	*wire.Approval
+	*wire.Approval // as it may be shown
+	asked          *wire.Approval
 	*Reader
 	dirs  paths.Dirs
 	judge *judge.Judge // nil where err says why there is none
@@ -101,7 +102,7 @@ type world struct {
 
 // world opens what the request would be judged by.
 func (r *Reader) world(a *wire.Approval) *world {
-	w := &world{Approval: a, Reader: r}
+	w := &world{Approval: r.Hidden(a), asked: a, Reader: r}
 	s := site.Of(r.app)
 	if w.dirs, w.err = s.Dirs(); w.err != nil {
 		return w
@@ -132,7 +133,7 @@ func foreign(a *wire.Approval) bool {
 // env is where a tool would run the call.
 func (w *world) env() *tool.Env {
 	return &tool.Env{
-		Workspace: w.Workspace, Cwd: w.Cwd, Home: w.dirs.Home, Judged: w.judge.Judged(w.Tool, w.Input),
+		Workspace: w.Workspace, Cwd: w.Cwd, Home: w.dirs.Home, Judged: w.judge.Judged(w.Tool, w.asked.Input),
 		MayRead: func(string) bool { return true }, // the reader is the user
 		Real:    w.judge.Temp.Real,
 	}

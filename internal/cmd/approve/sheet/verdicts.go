@@ -69,7 +69,7 @@ const Rules = "an answer for the session or always adds"
 // rules are what an allow for longer than once would add, or why there is none.
 func (w *world) rules() Part {
 	p := Part{Name: Rules}
-	list, err := widen.Rules(w.Approval, policy.User)
+	list, err := widen.Rules(w.asked, policy.User)
 	if err != nil {
 		p.Lines = []Line{line(remark, "nothing: %v", err)}
 		return p
@@ -80,7 +80,7 @@ func (w *world) rules() Part {
 	}
 	if old, err := w.policy(); err != nil {
 		p.Lines = append(p.Lines, line(warning, "not always: %v", err))
-	} else if _, err := widen.Policy(old, w.Approval, list); err != nil {
+	} else if _, err := widen.Policy(old, w.asked, list); err != nil {
 		p.Lines = append(p.Lines, line(warning, "not always: %v", err))
 	}
 	return p

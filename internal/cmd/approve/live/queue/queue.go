@@ -20,9 +20,9 @@ type Entry struct {
 	Gone  bool   // it was answered elsewhere, and stays until the person moves on
 }
 
-// New returns the entry of a request.
-func New(a *wire.Approval) *Entry {
-	e := &Entry{A: a, Brief: sheet.Brief(a)}
+// New returns the entry of a request; shown is that without secrets.
+func New(a, shown *wire.Approval) *Entry {
+	e := &Entry{A: a, Brief: sheet.Brief(shown)}
 	e.words = strings.ToLower(strings.Join([]string{a.ID, a.State, a.Session, a.Caller, a.Tool, e.Brief, a.Cwd, a.Note}, "\n"))
 	return e
 }

@@ -10,7 +10,7 @@ import (
 func filled(n int) *List {
 	l := &List{}
 	for i := range n {
-		l.Add(New(&wire.Approval{ID: fmt.Sprintf("r%d", i), Tool: "bash", Session: fmt.Sprintf("s%d", i%3)}))
+		l.Add(of(&wire.Approval{ID: fmt.Sprintf("r%d", i), Tool: "bash", Session: fmt.Sprintf("s%d", i%3)}))
 	}
 	l.Refresh()
 	return l
@@ -26,7 +26,7 @@ func TestCursor(t *testing.T) {
 		{func() {}, "r0"},
 		{func() { l.Move(2) }, "r2"},
 		{func() { l.Remove("r0") }, "r2"},
-		{func() { l.Add(New(&wire.Approval{ID: "r9"})) }, "r2"},
+		{func() { l.Add(of(&wire.Approval{ID: "r9"})) }, "r2"},
 		{func() { l.Remove("r2") }, "r3"},
 		{func() { l.Move(99) }, "r9"},
 		{func() { l.Remove("r9") }, "r4"},
@@ -64,9 +64,11 @@ func TestTop(t *testing.T) {
 func TestFilter(t *testing.T) {
 	l := filled(9)
 	l.Look("S1 bash")
-	l.Add(New(&wire.Approval{ID: "x", Session: "s1", Tool: "bash"}))
-	l.Add(New(&wire.Approval{ID: "y", Session: "s2", Tool: "bash"}))
+	l.Add(of(&wire.Approval{ID: "x", Session: "s1", Tool: "bash"}))
+	l.Add(of(&wire.Approval{ID: "y", Session: "s2", Tool: "bash"}))
 	if len(l.Shown) != 4 || l.Waiting() != 11 {
 		t.Errorf("%d are shown, %d wait", len(l.Shown), l.Waiting())
 	}
 }
+
+func of(a *wire.Approval) *Entry { return New(a, a) }
