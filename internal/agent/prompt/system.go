@@ -122,7 +122,7 @@ func (r *reader) project(path string, left int) (Source, string, bool) {
 	var body []byte
 	if err == nil {
 		src.Bytes = int(f.size)
-		body, err = f.text(maxProjectFile)
+		body, err = f.text(maxProjectFile + 1)
 	}
 	if err != nil {
 		src.Lost = reason(err, name)
