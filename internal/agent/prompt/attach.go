@@ -94,7 +94,7 @@ func (a *attacher) exists(name string) bool {
 
 // add attaches a file or a folder, or says why not.
 func (a *attacher) add(name string, granted bool) {
-	where, _, err := a.locate(name)
+	where, d, err := a.locate(name)
 	if err == nil && a.seen[where] {
 		return
 	}
@@ -103,7 +103,7 @@ func (a *attacher) add(name string, granted bool) {
 	var f *file
 	switch {
 	case err != nil:
-	case !granted && !paths.Inside(a.judge.Workspace, where):
+	case !granted && d.Guard == nil && !paths.Inside(a.judge.Workspace, where): // --attach takes nothing protected
 		err = fail.Denied("outside", "it is outside of the workspace: --attach takes it")
 	default:
 		f, err = a.open(name, granted)

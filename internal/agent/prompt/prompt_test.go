@@ -102,6 +102,7 @@ func TestAttached(t *testing.T) {
 	h.write("ws/maybe/x", "m")
 	h.write("ws/bin", "\x7fELF\x00\x00")
 	h.write("ws/.ssh/id_rsa", "k")
+	h.write(".ssh/id_rsa", "k")
 	h.write("ws/with space.txt", "spaced\n")
 	h.write("ws/dir/b", "")
 	h.write("ws/dir/c/d", "")
@@ -122,6 +123,7 @@ func TestAttached(t *testing.T) {
 		{"@maybe/x", "maybe/x: reading it needs a person's answer: read_file asks for it", "[maybe/x is not attached"},
 		{"@bin", "bin: it is not text: an ELF program or library, 6 bytes", "[bin is not attached"},
 		{"@.ssh/id_rsa", ".ssh/id_rsa: it is protected: ", "[.ssh/id_rsa is not attached: it is protected"},
+		{"@~/.ssh/id_rsa", "~/.ssh/id_rsa: it is protected: ", "[~/.ssh/id_rsa is not attached: it is protected"},
 		{"@../out.txt", "../out.txt: it is outside of the workspace: --attach takes it", "[../out.txt is not attached"},
 		{"@link", "link: it is outside of the workspace: --attach takes it", "[link is not attached"},
 		{`@"with space.txt"`, "with space.txt", "spaced"},
