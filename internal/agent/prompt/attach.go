@@ -30,19 +30,6 @@ const (
 	maxImages   = 20 << 20  // all of them, with what a request may have
 )
 
-// images are the pictures that models look at, by their first bytes.
-var images = []struct {
-	head      string
-	at        int
-	mediaType string
-}{
-	{"\x89PNG\r\n\x1a\n", 0, "image/png"},
-	{"\xff\xd8\xff", 0, "image/jpeg"},
-	{"GIF87a", 0, "image/gif"},
-	{"GIF89a", 0, "image/gif"},
-	{"WEBP", 8, "image/webp"},
-}
-
 // Attachable says why a file that a person names on the command line can't be
 // attached at all: it is not there, protected or denied.
 func Attachable(j *judge.Judge, home string, names []string) error {
@@ -107,7 +94,7 @@ func (a *attacher) exists(name string) bool {
 
 // add attaches a file or a folder, or says why not.
 func (a *attacher) add(name string, granted bool) {
-	where, _, err := a.locate(name)
+	where, d, err := a.locate(name)
 	if err == nil && a.seen[where] {
 		return
 	}
@@ -116,7 +103,7 @@ func (a *attacher) add(name string, granted bool) {
 	var f *file
 	switch {
 	case err != nil:
-	case !granted && !paths.Inside(a.judge.Workspace, where):
+	case !granted && d.Guard == nil && !paths.Inside(a.judge.Workspace, where): // --attach takes nothing protected
 		err = fail.Denied("outside", "it is outside of the workspace: --attach takes it")
 	default:
 		f, err = a.open(name, granted)
@@ -151,7 +138,7 @@ func (a *attacher) body(f *file, src *Source) (string, error) {
 		}
 		return a.take(fmt.Sprintf("--- folder %s%s ---\n%s--- end of %s ---\n", show, note, list, show), src)
 	}
-	head := make([]byte, 16)
+	head := make([]byte, pictureHead)
 	n, err := io.ReadFull(f, head)
 	if err != nil && n == 0 && f.size > 0 {
 		return "", place.Explain(err, f.show)
@@ -159,10 +146,8 @@ func (a *attacher) body(f *file, src *Source) (string, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return "", place.Explain(err, f.show)
 	}
-	for _, i := range images {
-		if n >= i.at+len(i.head) && string(head[i.at:i.at+len(i.head)]) == i.head {
-			return "", a.image(f, i.mediaType, src)
-		}
+	if p := pictureOf(head[:n]); p != nil {
+		return "", a.image(f, p, src)
 	}
 	body, err := f.text(maxFile + 1)
 	switch {
@@ -192,7 +177,7 @@ func (a *attacher) take(text string, src *Source) (string, error) {
 }
 
 // image attaches a picture.
-func (a *attacher) image(f *file, mediaType string, src *Source) error {
+func (a *attacher) image(f *file, kind *picture, src *Source) error {
 	switch {
 	case f.size > maxImage:
 		return fail.Limit("too_large", "the image has %s, more than %s", place.Size(f.size), place.Size(maxImage))
@@ -203,8 +188,11 @@ func (a *attacher) image(f *file, mediaType string, src *Source) error {
 	if err != nil || len(data) > maxImage {
 		return fail.Failed("unreadable", "it changed while it was read")
 	}
+	if !kind.whole(data) {
+		return fail.Failed("damaged", "the image is damaged: its end is missing")
+	}
 	a.pixels -= len(data)
-	a.images = append(a.images, model.Image{MediaType: mediaType, Data: bytes.Clone(data)})
+	a.images = append(a.images, model.Image{MediaType: kind.mediaType, Data: bytes.Clone(data)})
 	seen := source(src.Source, src.Kind, string(data))
 	src.Tokens, src.SHA256 = tokens.PerImage, seen.SHA256
 	fmt.Fprintf(&a.text, "[image %d: %s]\n", len(a.images), place.Name(f.show))

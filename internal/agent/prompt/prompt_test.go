@@ -102,6 +102,7 @@ func TestAttached(t *testing.T) {
 	h.write("ws/maybe/x", "m")
 	h.write("ws/bin", "\x7fELF\x00\x00")
 	h.write("ws/.ssh/id_rsa", "k")
+	h.write(".ssh/id_rsa", "k")
 	h.write("ws/with space.txt", "spaced\n")
 	h.write("ws/dir/b", "")
 	h.write("ws/dir/c/d", "")
@@ -122,6 +123,7 @@ func TestAttached(t *testing.T) {
 		{"@maybe/x", "maybe/x: reading it needs a person's answer: read_file asks for it", "[maybe/x is not attached"},
 		{"@bin", "bin: it is not text: an ELF program or library, 6 bytes", "[bin is not attached"},
 		{"@.ssh/id_rsa", ".ssh/id_rsa: it is protected: ", "[.ssh/id_rsa is not attached: it is protected"},
+		{"@~/.ssh/id_rsa", "~/.ssh/id_rsa: it is protected: ", "[~/.ssh/id_rsa is not attached: it is protected"},
 		{"@../out.txt", "../out.txt: it is outside of the workspace: --attach takes it", "[../out.txt is not attached"},
 		{"@link", "link: it is outside of the workspace: --attach takes it", "[link is not attached"},
 		{`@"with space.txt"`, "with space.txt", "spaced"},
@@ -203,13 +205,18 @@ func TestAttachedLimits(t *testing.T) {
 func TestImages(t *testing.T) {
 	h := newHouse(t, "")
 	for name, head := range map[string]string{
-		"a.png": "\x89PNG\r\n\x1a\n", "b": "\xff\xd8\xff\xe0", "c.gif": "GIF89a", "d.webp": "RIFF\x00\x00\x00\x00WEBPVP8 ",
+		"a.png": "\x89PNG\r\n\x1a\nIEND", "b": "\xff\xd8\xff\xe0\xff\xd9", "c.gif": "GIF89a;", "d.webp": "RIFF\x0c\x00\x00\x00WEBPVP8 ",
 	} {
 		h.write("ws/"+name, head+"rest")
 	}
+	for name, text := range map[string]string{
+		"cut.png": "\x89PNG\r\n\x1a\nIHDR", "cut.jpg": "\xff\xd8\xff\xe0", "cut.gif": "GIF87a", "cut.webp": "RIFF\xff\xff\xff\xffWEBPVP8 ", "no.webp": "abcdefghWEBP is what this text speaks of",
+	} {
+		h.write("ws/"+name, text)
+	}
 	h.write("ws/big.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("x", maxImage))
 	h.write("ws/e.wav", "RIFF\x00\x00\x00\x00WAVE")
-	task := h.task("@a.png @b @c.gif @d.webp @big.png @e.wav")
+	task := h.task("@a.png @b @c.gif @d.webp @big.png @e.wav @cut.png @cut.jpg @cut.gif @cut.webp @no.webp")
 	var got []string
 	for _, i := range task.Images {
 		got = append(got, i.MediaType)
@@ -223,11 +230,14 @@ func TestImages(t *testing.T) {
 	if l := lost(task.Sources); !strings.Contains(l, "big.png: the image has 5120.0 KiB, more than 5120.0 KiB") || !strings.Contains(l, "e.wav: it is not text") {
 		t.Errorf("lost %s", l)
 	}
+	if l := lost(task.Sources); strings.Count(l, "the image is damaged: its end is missing") != 4 || !strings.Contains(task.Attached, "what this text speaks of") {
+		t.Errorf("lost %s", l)
+	}
 	if task.Sources[0].Tokens != 1000 || !strings.Contains(task.Attached, "[image 2: b]") {
 		t.Errorf("%+v, %q", task.Sources[0], task.Attached)
 	}
 	for i := range 6 {
-		h.write(fmt.Sprintf("ws/%d.png", i), "\x89PNG\r\n\x1a\n"+strings.Repeat("x", maxImage-8))
+		h.write(fmt.Sprintf("ws/%d.png", i), "\x89PNG\r\n\x1a\nIEND"+strings.Repeat("x", maxImage-12))
 	}
 	if task := h.task("@0.png @1.png @2.png @3.png @4.png @5.png"); len(task.Images) != 4 || strings.Count(lost(task.Sources), "20.0 MiB together") != 2 {
 		t.Errorf("%d images, lost %s", len(task.Images), lost(task.Sources))
@@ -297,6 +307,9 @@ func TestSystem(t *testing.T) {
 	}
 	if strings.Contains(s.Text, "hidden words") || len(s.Text) > maxProjectFile+4<<10 || !strings.Contains(s.Text, "[only the first 32.0 KiB of 64.5 KiB are read; read_file shows the rest]") {
 		t.Errorf("%d bytes", len(s.Text))
+	}
+	if !strings.Contains(s.Text, "\na rule of the project\n[only the first") {
+		t.Error("a line is cut in the middle")
 	}
 
 	h.opts.Scope = scope.Scope{Capability: scope.Capability{ToolDeny: scope.List{"read_file"}}}
