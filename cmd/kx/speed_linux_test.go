@@ -23,7 +23,7 @@ type world struct {
 func newWorld(b *testing.B) *world {
 	w := &world{b: b, bin: b.TempDir()}
 	for _, name := range []string{"kx", "kxd"} {
-		cmd := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(w.bin, name), "../"+name)
+		cmd := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-ldflags", "-s -w", "-o", filepath.Join(w.bin, name), "../"+name)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("%v\n%s", err, out)

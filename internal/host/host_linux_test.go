@@ -435,7 +435,7 @@ func BenchmarkFreshStart(b *testing.B) {
 	}
 	defer os.RemoveAll(dir)
 	kxd := filepath.Join(dir, "kxd")
-	build := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-trimpath", "-ldflags", "-s -w", "-o", kxd, "../../cmd/kxd")
+	build := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-ldflags", "-s -w", "-o", kxd, "../../cmd/kxd")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}

@@ -56,6 +56,7 @@ func (s *IO) ask(ctx context.Context, question, invitation string) (string, erro
 		return "", errors.Join(ErrNoTerminal, err)
 	}
 	defer tty.Close()
+	defer s.question()()
 	question = string(s.Clean([]byte(question)))
 	type answer struct {
 		line string

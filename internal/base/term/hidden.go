@@ -25,6 +25,7 @@ func (s *IO) Hidden(ctx context.Context, question string) (string, error) {
 		return "", errors.Join(ErrNoTerminal, err)
 	}
 	defer tty.Close()
+	defer s.question()()
 	f, ok := tty.(*os.File)
 	if !ok {
 		return "", ErrNoTerminal

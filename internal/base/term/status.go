@@ -28,7 +28,8 @@ const (
 //
 // The cursor waits at its beginning: a terminal that is made narrower breaks the
 // line but keeps the cursor on its first character, so that erasing from there on
-// leaves nothing. A background process draws nothing, a stopped one nothing either.
+// leaves nothing. A background process draws nothing, a stopped one nothing either,
+// and while a question stands there is no line.
 type Status struct {
 	io       *IO
 	line     func(cells int) string
@@ -40,6 +41,7 @@ type Status struct {
 	shown bool
 	mid   bool // the text above does not end its line: there is no place for another
 	away  bool // the process is about to be stopped, or the line is over
+	asked int  // questions that stand
 
 	once sync.Once
 	over chan struct{}
@@ -67,6 +69,7 @@ func (s *IO) status(line func(cells int) string, every time.Duration) *Status {
 		return nil
 	}
 	s.Err = To(above{st, s.Err})
+	s.foot = st
 	go st.keep(every)
 	st.Redraw()
 	return st
@@ -145,6 +148,26 @@ func (st *Status) leave() {
 	_ = st.err.Exact(all.Bytes())
 }
 
+// question makes room for a question, until end.
+func (s *IO) question() (end func()) {
+	st := s.foot
+	if st == nil {
+		return func() {}
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.asked++
+	var all bytes.Buffer
+	st.erase(&all)
+	_ = st.err.Exact(all.Bytes())
+	return func() {
+		st.mu.Lock()
+		st.asked--
+		st.mu.Unlock()
+		st.Redraw()
+	}
+}
+
 func (st *Status) erase(b *bytes.Buffer) {
 	if st.shown {
 		b.WriteString("\r\x1b[J")
@@ -154,7 +177,7 @@ func (st *Status) erase(b *bytes.Buffer) {
 
 // draw writes the line, one column short: a terminal may wrap behind a full one.
 func (st *Status) draw(b *bytes.Buffer) {
-	if st.away || st.mid || !foreground(st.tty) {
+	if st.away || st.asked > 0 || st.mid || !foreground(st.tty) {
 		return
 	}
 	width, _, err := xterm.GetSize(int(st.tty.Fd()))

@@ -52,6 +52,43 @@ func glass(t *testing.T, cells uint16, every time.Duration, line func(cells int)
 	}
 }
 
+// While a question stands there is no line over it; what is written meanwhile brings
+// none back.
+func TestStatusLeavesQuestionsAlone(t *testing.T) {
+	for name, ask := range map[string]func(s *IO) (string, error){
+		"hidden": func(s *IO) (string, error) { return s.Hidden(t.Context(), "Passphrase: ") },
+		"shown":  func(s *IO) (string, error) { return s.Ask(t.Context(), "Passphrase:") },
+	} {
+		s, st, shown := glass(t, 40, time.Millisecond, func(int) string { return "working" })
+		master, slave := pty(t) // of its own, to tell the two apart
+		s.OpenTTY = func() (io.ReadWriteCloser, error) { return os.OpenFile(slave.Name(), os.O_RDWR, 0) }
+		shown("working\r")
+		answered := make(chan string, 1)
+		go func() {
+			line, err := ask(s)
+			answered <- fmt.Sprint(line, err)
+		}()
+		reads(t, master, "Passphrase: ")
+		fmt.Fprint(s.Out, "before\n")
+		shown("before\r\n")
+		for range 5 {
+			st.redraw(true)
+		}
+		fmt.Fprint(s.Out, "a line\n")
+		if got := shown("a line\r\n"); strings.Contains(got, "working") {
+			t.Errorf("%s: %q", name, got)
+		}
+		if _, err := master.WriteString("yes\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-answered; got != "yes<nil>" {
+			t.Errorf("%s: the answer is %s", name, got)
+		}
+		shown("working\r")
+		st.Close()
+	}
+}
+
 // What is written comes to stand above the line, a line that is not ended has none
 // below it, and when all is over nothing of it is left.
 func TestStatusStaysBelow(t *testing.T) {

@@ -37,6 +37,7 @@ type IO struct {
 	OpenTTY func() (io.ReadWriteCloser, error)
 
 	hide func([]byte) []byte // what Hide was given, nil before that
+	foot *Status             // the line at the bottom, nil if there was none
 }
 
 // Hide lets everything that is written from now on, and every question, pass

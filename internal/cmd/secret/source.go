@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
@@ -35,21 +36,29 @@ func fromEnv(getenv func(string) string, name string) (string, error) {
 	return value, nil
 }
 
+// lastWords is how long the output of a command is waited for that has ended: it may
+// have left a daemon behind, as gpg does, which holds its output for ever.
+const lastWords = time.Second
+
+// head keeps the first bytes of what is written.
+type head []byte
+
+func (h *head) Write(b []byte) (int, error) {
+	*h = append(*h, b[:min(len(b), enough-len(*h))]...)
+	return len(b), nil
+}
+
 // fromCmd runs a command of a person's as their shell would, on their terminal, for
 // it may have to ask them something. Its first line is the value: what pass, gopass
 // and others print behind it is not.
 func fromCmd(ctx context.Context, command string, stderr io.Writer) (string, error) {
+	var said head
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
-	cmd.Env, cmd.Stderr = paths.Environ(), stderr
-	pipe, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = paths.Environ(), &said, stderr, lastWords
+	err := cmd.Start()
 	if err != nil {
 		return "", fail.Failed("command", "the command can't be started: %v", err).Because(err)
 	}
-	raw, readErr := io.ReadAll(io.LimitReader(pipe, enough))
-	_, _ = io.Copy(io.Discard, pipe) // it may say more than is wanted
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	switch {
@@ -57,10 +66,10 @@ func fromCmd(ctx context.Context, command string, stderr io.Writer) (string, err
 		return "", ctx.Err()
 	case errors.As(err, &exit):
 		return "", fail.Failed("command", "the command failed (%v): nothing was changed", exit.ProcessState).Because(err)
-	case err != nil || readErr != nil:
-		return "", fail.Failed("command", "the output of the command can't be read: %v", errors.Join(err, readErr)).Because(err)
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		return "", fail.Failed("command", "the output of the command can't be read: %v", err).Because(err)
 	}
-	first, _, _ := strings.Cut(string(raw), "\n")
+	first, _, _ := strings.Cut(string(said), "\n")
 	if first = withoutEnd(first); first == "" {
 		return "", fail.Failed("command", "the first line that the command printed is empty: nothing was changed").WithHint("kx secret set --help")
 	}
