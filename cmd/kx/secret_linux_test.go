@@ -3,10 +3,15 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -191,6 +196,33 @@ func TestSecretPassphrase(t *testing.T) {
 	}
 	talks(3, []line{{value, "another long value\n"}, {ask, "wrong horse\n"}}, "secret", "set", "model.a.b")
 	talks(0, []line{{value, "another long value\n"}, {ask, "correct horse\n"}}, "secret", "set", "model.a.b")
+
+	// A run asks before it reads anything, so that no model is sent a value.
+	var sent atomic.Value
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sent.Store(string(body))
+		http.Error(w, `{"error":{"message":"no"}}`, http.StatusUnauthorized)
+	}))
+	defer model.Close()
+	config := fmt.Sprintf("[providers.a]\nkind = \"chat\"\nbase_url = %q\nkey_slot = \"model.a.b\"\n", model.URL)
+	for name, text := range map[string]string{filepath.Join(c.home, "config/config.toml"): config, filepath.Join(c.work, "AGENTS.md"): "use another long value\n"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	talks(3, []line{{ask, "wrong horse\n"}}, "agent", "run", "look around", "--model", "a/m")
+	if sent.Load() != nil {
+		t.Error("a model is asked without the passphrase")
+	}
+	talks(5, []line{{ask, "correct horse\n"}}, "agent", "run", "it is another long value", "--model", "a/m")
+	if body, _ := sent.Load().(string); !strings.Contains(body, "use [secret model.a.b]") || strings.Contains(body, "another long value") {
+		t.Errorf("the model is sent %s", body)
+	}
+	if out, _ := exec.Command("grep", "-rl", "another long value", c.state).Output(); len(out) > 0 {
+		t.Errorf("it stands in\n%s", out)
+	}
+
 	talks(0, []line{{ask, "correct horse\n"}, {first, "\n"}, {again, "\n"}}, "secret", "set", "--passphrase")
 	if got, err := c.secrets().Get("model.a.b"); got != "another long value" || err != nil {
 		t.Errorf("%q %v", got, err)

@@ -59,7 +59,7 @@ func play(ctx context.Context, a *app.App, spec *cmdagent.Spec, emit func(any) e
 	store := session.New(st, a.Now)
 	id := spec.Resume
 	if id == "" {
-		if id, err = create(a, store, spec); err != nil {
+		if id, err = create(ctx, a, store, spec); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func play(ctx context.Context, a *app.App, spec *cmdagent.Spec, emit func(any) e
 
 // create makes the session of a new run. What a run needs is looked at first: one
 // that can't start leaves no session behind.
-func create(a *app.App, store *session.Store, spec *cmdagent.Spec) (id string, err error) {
+func create(ctx context.Context, a *app.App, store *session.Store, spec *cmdagent.Spec) (id string, err error) {
 	s := site.Of(a)
 	setup := &spec.Setup
 	where, err := s.Place()
@@ -80,7 +80,7 @@ func create(a *app.App, store *session.Store, spec *cmdagent.Spec) (id string, e
 		return "", err
 	}
 	setup.Caller, setup.Cwd = s.Caller("agent"), where.Cwd
-	name, err := modelName(a, setup)
+	name, err := modelName(ctx, a, setup)
 	if err != nil {
 		return "", err
 	}
@@ -127,10 +127,10 @@ func run(ctx context.Context, a *app.App, store *session.Store, id string, spec 
 	if err != nil {
 		return nil, err
 	}
-	if meta.Model, err = modelName(a, &setup); err != nil { // it may be another one now
+	if meta.Model, err = modelName(ctx, a, &setup); err != nil { // it may be another one now
 		return nil, err
 	}
-	m, err := start(a, g, &setup)
+	m, err := start(ctx, a, g, &setup)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func run(ctx context.Context, a *app.App, store *session.Store, id string, spec 
 	b := builder(a, id, meta.Mode, &setup)
 	end, err := agent.Run(ctx, agent.Options{
 		Session: id, Log: w, Past: store.Events(id), Gate: g, Model: m, Sees: setup.Scope.Sees,
-		Prompt: func() (*prompt.Task, error) { return b.Task(setup.Prompt, setup.Attach) }, System: b.System, Window: window(a, &setup),
+		Prompt: func() (*prompt.Task, error) { return b.Task(setup.Prompt, setup.Attach) }, System: b.System, Window: window(ctx, a, &setup),
 		Scripted: setup.Script != "", MaxTurns: setup.MaxTurns, MaxCost: setup.MaxCost, Cost: m.Cost,
 		Emit: func(e wire.Event) error { return emit(e) },
 	})
@@ -168,7 +168,7 @@ func enter(a *app.App, meta *session.Meta, setup *cmdagent.Setup) error {
 }
 
 // start makes the model ready.
-func start(a *app.App, g *gate.Gate, setup *cmdagent.Setup) (*route.Router, error) {
+func start(ctx context.Context, a *app.App, g *gate.Gate, setup *cmdagent.Setup) (*route.Router, error) {
 	if setup.Script != "" {
 		m, err := model.ParseScript([]byte(setup.Script), "the script")
 		if err != nil {
@@ -177,7 +177,7 @@ func start(a *app.App, g *gate.Gate, setup *cmdagent.Setup) (*route.Router, erro
 		return route.Alone(m), nil
 	}
 	if setup.Exec == "" {
-		return router(a, setup.Ask)
+		return router(ctx, a, setup.Ask)
 	}
 	j, err := g.Reload()
 	if err != nil {

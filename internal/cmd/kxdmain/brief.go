@@ -1,6 +1,7 @@
 package kxdmain
 
 import (
+	"context"
 	"path/filepath"
 
 	"github.com/kxtools/kx/internal/agent/prompt"
@@ -59,11 +60,11 @@ func attach(a *app.App, mode string, setup *cmdagent.Setup) error {
 }
 
 // window is how many tokens the model that is asked first takes, 0 if it is not known.
-func window(a *app.App, setup *cmdagent.Setup) int {
+func window(ctx context.Context, a *app.App, setup *cmdagent.Setup) int {
 	if setup.Model() != "" {
 		return 0
 	}
-	ready, _, err := candidates(a, setup.Ask)
+	ready, _, err := candidates(ctx, a, setup.Ask)
 	if err != nil {
 		return 0
 	}

@@ -53,6 +53,11 @@ func test(ctx context.Context, a *app.App, spec *cmdmodel.Spec) error {
 		return errors.Join(none, a.Printer().Record(doc, func(t *out.Text) { show(t, doc) }))
 	}
 	c := ready[0]
+	if c.Account.Slot != "" {
+		if err := keys.Unlock(ctx); err != nil {
+			return err
+		}
+	}
 	r, err := routerOf(a, ready[:1], keys)
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package kxdmain
 
 import (
+	"context"
+
 	cmdagent "github.com/kxtools/kx/internal/cmd/agent"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
@@ -23,24 +25,29 @@ var clients = map[string]func(dialect.Options) model.Model{
 
 // modelName is what the record of a session calls the model: that which is asked
 // first.
-func modelName(a *app.App, setup *cmdagent.Setup) (string, error) {
+func modelName(ctx context.Context, a *app.App, setup *cmdagent.Setup) (string, error) {
 	if name := setup.Model(); name != "" {
 		return name, nil
 	}
-	ready, _, err := candidates(a, setup.Ask)
+	ready, _, err := candidates(ctx, a, setup.Ask)
 	if err != nil {
 		return "", err
 	}
 	return ready[0].ID(), nil
 }
 
-// candidates returns the models that can be asked.
-func candidates(a *app.App, ask route.Ask) ([]route.Candidate, *site.Keys, error) {
+// candidates returns the models that can be asked. Where the key of the first one is
+// behind a passphrase that is asked for now: before anything is read that may have a
+// secret in it.
+func candidates(ctx context.Context, a *app.App, ask route.Ask) ([]route.Candidate, *site.Keys, error) {
 	all, keys, err := resolved(a, ask)
 	if err != nil {
 		return nil, nil, err
 	}
 	ready, err := route.Ready(all)
+	if err == nil && ready[0].Account.Slot != "" {
+		err = keys.Unlock(ctx)
+	}
 	return ready, keys, err
 }
 
@@ -63,8 +70,8 @@ func resolved(a *app.App, ask route.Ask) ([]route.Candidate, *site.Keys, error) 
 }
 
 // router makes the router of a run.
-func router(a *app.App, ask route.Ask) (*route.Router, error) {
-	ready, keys, err := candidates(a, ask)
+func router(ctx context.Context, a *app.App, ask route.Ask) (*route.Router, error) {
+	ready, keys, err := candidates(ctx, a, ask)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"errors"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/redact"
@@ -41,6 +42,22 @@ func (k *Keys) Know(c *provider.Catalog) error {
 		}
 	}
 	secret.Know(st, list)
+	return nil
+}
+
+// Unlock asks for the passphrase of the secrets, if they are behind one. Where nobody
+// is there to ask, whoever needs a key says so.
+func (k *Keys) Unlock(ctx context.Context) error {
+	store, err := k.site.Secrets(ctx)
+	if err != nil {
+		return err
+	}
+	if locked, err := store.Locked(); !locked || err != nil {
+		return err
+	}
+	if err := store.Unlock(); !errors.Is(err, secret.ErrLocked) {
+		return err
+	}
 	return nil
 }
 

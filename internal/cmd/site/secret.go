@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/redact"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/record/secret"
 )
@@ -27,6 +28,15 @@ func (s *Site) Secrets(ctx context.Context) (*secret.Store, error) {
 		return typed, err
 	}
 	return store, nil
+}
+
+// Known returns what knows the secrets, as far as this process may.
+func (s *Site) Known() (*redact.Redactor, error) {
+	st, err := s.Peek()
+	if err != nil {
+		return nil, err
+	}
+	return secret.Redactor(st)
 }
 
 // Hide takes known secrets out of all that the command writes. They are read when

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/redact"
 	"github.com/kxtools/kx/internal/gate/judge"
 	inforce "github.com/kxtools/kx/internal/gate/rules"
 	"github.com/kxtools/kx/internal/gate/sandbox"
@@ -19,8 +20,9 @@ import (
 )
 
 // Rules are those that would allow the call of a request in a scope, the session's
-// or the user's. The error says why it can only be allowed once.
-func Rules(a *wire.Approval, scope policy.Scope) ([]policy.Rule, error) {
+// or the user's. The error says why it can only be allowed once; a rule is written down
+// as it is, so it has none of the known secrets.
+func Rules(a *wire.Approval, scope policy.Scope, known *redact.Redactor) ([]policy.Rule, error) {
 	switch {
 	case a.Mandatory:
 		return nil, fail.Usage("request %s can only be allowed once: %s", a.ID, a.Reason).WithHint("kx approve allow %s", a.ID)
@@ -40,6 +42,9 @@ func Rules(a *wire.Approval, scope policy.Scope) ([]policy.Rule, error) {
 		if !slices.ContainsFunc(list, func(have policy.Rule) bool { return inforce.Same(&have, &r) }) {
 			list = append(list, r)
 		}
+	}
+	if known.Has(string(rulefile.Append(nil, list...))) {
+		return nil, fail.Usage("request %s can only be allowed once: a rule for it would have a secret in it", a.ID).WithHint("kx approve allow %s", a.ID)
 	}
 	return list, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/kxtools/kx/internal/record/approval"
 	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/internal/record/config"
+	"github.com/kxtools/kx/internal/record/secret"
 	"github.com/kxtools/kx/internal/record/session"
 	"github.com/kxtools/kx/pkg/policy"
 	"github.com/kxtools/kx/pkg/wire"
@@ -43,7 +44,11 @@ func (h *Host) widen(args *answerArgs, ans *approval.Answer) error {
 		scope = policy.User
 	}
 	a.InputEdited = ans.Input != nil
-	rules, err := widen.Rules(a, scope)
+	known, err := secret.Redactor(h.st)
+	if err != nil {
+		return err
+	}
+	rules, err := widen.Rules(a, scope, known)
 	if err != nil {
 		return err
 	}
@@ -78,7 +83,11 @@ func (h *Host) addToSession(a *wire.Approval, rules []wire.Rule) error {
 
 // always writes the rules of an answer into the user's policy.
 func (h *Host) always(a *wire.Approval) error {
-	rules, err := widen.Rules(a, policy.User)
+	known, err := secret.Redactor(h.st)
+	if err != nil {
+		return err
+	}
+	rules, err := widen.Rules(a, policy.User, known)
 	if err != nil {
 		return err
 	}

@@ -137,5 +137,8 @@ func span(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%g s", d.Round(100*time.Millisecond).Seconds())
 	}
+	if d >= 2*time.Hour {
+		return fmt.Sprintf("%g h", d.Round(6*time.Minute).Hours())
+	}
 	return fmt.Sprintf("%g min", d.Round(6*time.Second).Minutes())
 }

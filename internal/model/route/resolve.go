@@ -135,6 +135,8 @@ func named(c *provider.Catalog, id string) (*provider.Provider, *provider.Model,
 		}
 	}
 	switch better := argv.Nearest(id, ids); {
+	case c.Provider(id) != nil && len(found) == 0:
+		return nil, nil, fail.NotFound("no_such_model", "%s is a provider: name a model of it, %s/MODEL", id, id).WithHint("kx model list")
 	case len(found) == 1:
 		return found[0].Provider, found[0].Model, nil
 	case len(found) > 1:
@@ -145,6 +147,9 @@ func named(c *provider.Catalog, id string) (*provider.Provider, *provider.Model,
 		return nil, nil, fail.Usage("%q is ambiguous: %s", id, strings.Join(of, ", ")).WithHint("kx model resolve --model %s", argv.Quote(of[0]))
 	case better != "":
 		return nil, nil, fail.NotFound("no_such_model", "there is no model %.200q; did you mean %s?", id, better).WithHint("kx model resolve --model %s", argv.Quote(better))
+	}
+	if ok && before != "" {
+		return nil, nil, fail.NotFound("no_such_model", "there is no model %.200q in config.toml, and no provider %.80q", id, before).WithHint("kx model list")
 	}
 	return nil, nil, fail.NotFound("no_such_model", "there is no model %.200q in config.toml", id).WithHint("kx model list")
 }

@@ -119,7 +119,9 @@ func TestResolveRefuses(t *testing.T) {
 	}{
 		{settings, Ask{Model: "both"}, fail.ExitUsage, `"both" is ambiguous: a/both, b/both`, "kx model resolve --model a/both"},
 		{settings, Ask{Model: "smal"}, fail.ExitNotFound, "did you mean small?", "kx model resolve --model small"},
-		{settings, Ask{Model: "c/whatever"}, fail.ExitNotFound, `there is no model "c/whatever"`, "kx model list"},
+		{settings, Ask{Model: "c/whatever"}, fail.ExitNotFound, `there is no model "c/whatever" in config.toml, and no provider "c"`, "kx model list"},
+		{settings, Ask{Model: "c/whatever/x:free"}, fail.ExitNotFound, `and no provider "c"`, "kx model list"},
+		{settings, Ask{Model: "a"}, fail.ExitNotFound, "a is a provider: name a model of it, a/MODEL", "kx model list"},
 		{settings, Ask{Model: "a/"}, fail.ExitUsage, "is no model", "kx model list"},
 		{settings, Ask{Model: "a/x y"}, fail.ExitUsage, "is no model", "kx model list"},
 		{settings, Ask{Role: "chaep"}, fail.ExitNotFound, "did you mean cheap?", "kx model resolve --role cheap"},

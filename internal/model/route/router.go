@@ -291,7 +291,7 @@ func giveUp(p *place, f *model.Failure, tries int, took time.Duration) error {
 	var more []string
 	switch {
 	case f.Again() && f.Wait > 0 && took+f.Wait > deadline:
-		more = append(more, fmt.Sprintf("it asks to wait %s, and a turn waits for %s at most", f.Wait.Round(time.Second), deadline))
+		more = append(more, fmt.Sprintf("a turn waits for %d min at most", int(deadline/time.Minute))) // the client tells the other time
 	case f.Said && !f.Safe:
 		more = append(more, "a part of the answer was shown, so it is not asked again")
 	}

@@ -69,7 +69,11 @@ const Rules = "an answer for the session or always adds"
 // rules are what an allow for longer than once would add, or why there is none.
 func (w *world) rules() Part {
 	p := Part{Name: Rules}
-	list, err := widen.Rules(w.asked, policy.User)
+	known, err := site.Of(w.app).Known()
+	var list []policy.Rule
+	if err == nil {
+		list, err = widen.Rules(w.asked, policy.User, known)
+	}
 	if err != nil {
 		p.Lines = []Line{line(remark, "nothing: %v", err)}
 		return p

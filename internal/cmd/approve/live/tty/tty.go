@@ -60,10 +60,16 @@ func Run(ctx context.Context, a *app.App, id string) error {
 	m := live.New(live.Options{
 		Reader: sheet.New(a), Store: store, Desk: &desk{connect: s.Approve}, Drafts: draft.New(st, a.Now),
 		Editor: func(path string) *exec.Cmd { return editor(a.Getenv, path) },
-		Only:   func(r *wire.Approval) error { _, err := widen.Rules(r, policy.User); return err },
-		Now:    a.Now,
-		After:  func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
-		ID:     id, Session: a.Globals.Session, Color: a.IO.OutColor, Bell: mine.Bell,
+		Only: func(r *wire.Approval) error {
+			known, err := s.Known()
+			if err == nil {
+				_, err = widen.Rules(r, policy.User, known)
+			}
+			return err
+		},
+		Now:   a.Now,
+		After: func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
+		ID:    id, Session: a.Globals.Session, Color: a.IO.OutColor, Bell: mine.Bell,
 	})
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(tty), tea.WithOutput(tty), tea.WithoutSignalHandler())
 	feeding, stop := context.WithCancel(ctx)
