@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kxtools/kx/internal/agent/prompt"
+	"github.com/kxtools/kx/internal/agent/speech"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/model"
@@ -23,20 +24,20 @@ func (r *runner) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	said := &speech{write: func(e textEvent) error { return r.write(evText, e) }, secrets: r.Gate.Secrets}
+	said := speech.New(func(text string, more bool) error { return r.write(evText, textEvent{Text: text, More: more}) }, r.Gate.Secrets)
 	start := r.Gate.Now()
 	t, err := r.Model.Turn(ctx, &model.Request{
 		Type: "model_request", V: wire.Version,
 		Turn: r.state.asked, System: system, Messages: r.state.messages, Tools: tools,
-		Said: said.said,
+		Said: said.Said,
 		Retry: func(f *model.Failure) error {
 			wait := f.Wait.Milliseconds()
 			failed := modelCall{Turn: n, Error: f.Err.Wire(), RetryInMS: &wait}
-			return errors.Join(said.broke(), r.write(evModelCall, failed))
+			return errors.Join(said.Broke(), r.write(evModelCall, failed))
 		},
 	})
 	if ctx.Err() != nil {
-		return errors.Join(ctx.Err(), said.broke())
+		return errors.Join(ctx.Err(), said.Broke())
 	}
 	call := modelCall{Turn: n, DurationMS: r.Gate.Now().Sub(start).Milliseconds()}
 	if err == nil {
@@ -44,9 +45,9 @@ func (r *runner) ask(ctx context.Context) error {
 	}
 	if err != nil {
 		err = r.explain(err)
-		return errors.Join(err, said.broke(), r.write(evModelCall, modelCall{Turn: n, Error: fail.As(err).Wire(), DurationMS: call.DurationMS}))
+		return errors.Join(err, said.Broke(), r.write(evModelCall, modelCall{Turn: n, Error: fail.As(err).Wire(), DurationMS: call.DurationMS}))
 	}
-	if err := errors.Join(said.end(t.Say), r.write(evModelCall, call), r.Log.Sync()); err != nil {
+	if err := errors.Join(said.End(t.Say), r.write(evModelCall, call), r.Log.Sync()); err != nil {
 		return err
 	}
 	return r.judge(&call)

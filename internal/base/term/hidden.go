@@ -72,5 +72,9 @@ func typed(f *os.File, question string) (string, error) {
 	if err != nil {
 		return "", errors.Join(ErrNoTerminal, err)
 	}
-	return readLine(f)
+	line, err := readLine(f)
+	if errors.Is(err, io.EOF) {
+		return "", nil
+	}
+	return line, err
 }

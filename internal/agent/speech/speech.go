@@ -1,4 +1,7 @@
-package agent
+// Package speech tells what a model says in pieces, while it comes. A piece ends between
+// two characters that a person sees, and never in what may be a secret; all of them
+// together are the answer. The agent loop makes events of them.
+package speech
 
 import (
 	"strings"
@@ -11,20 +14,20 @@ import (
 )
 
 const (
-	// speechEvery is how often at most a piece of an answer is told while it
+	// every is how often at most a piece of an answer is told while it
 	// comes: a person reads it as a flow, and a log does not fill with words.
-	speechEvery = 100 * time.Millisecond
-	// speechMost is how much text makes a piece before that.
-	speechMost = 4 << 10
+	every = 100 * time.Millisecond
+	// most is how much text makes a piece before that.
+	most = 4 << 10
 	// mostMarks is how many marks of a letter wait with it: no language has more.
 	mostMarks = 8
 )
 
-// speech turns what a model says, word by word, into text events. Where a secret may
-// have begun it waits for the rest: half of one is not known as such.
-type speech struct {
-	write   func(textEvent) error
-	secrets func() (*redact.Redactor, error) // nil for none
+// Speech is an answer on its way. Where a secret may have begun it waits for the rest:
+// half of one is not known as such.
+type Speech struct {
+	write   func(text string, more bool) error
+	secrets func() (*redact.Redactor, error)
 
 	mu    sync.Mutex
 	buf   []byte
@@ -34,15 +37,21 @@ type speech struct {
 	err   error
 }
 
-// said takes in a piece.
-func (s *speech) said(piece string) error {
+// New returns a Speech. write is told of the pieces, with whether another one may go on
+// with it; secrets, nil for none, returns those that are known now.
+func New(write func(text string, more bool) error, secrets func() (*redact.Redactor, error)) *Speech {
+	return &Speech{write: write, secrets: secrets}
+}
+
+// Said takes in words as they come.
+func (s *Speech) Said(piece string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.buf = append(s.buf, piece...)
-	wait := speechEvery - time.Since(s.last)
+	wait := every - time.Since(s.last)
 	switch {
 	case s.err != nil || len(s.buf) == 0:
-	case wait <= 0 || len(s.buf) >= speechMost:
+	case wait <= 0 || len(s.buf) >= most:
 		s.tell(s.ready(), true)
 	case s.timer == nil:
 		s.timer = time.AfterFunc(wait, func() {
@@ -57,7 +66,7 @@ func (s *speech) said(piece string) error {
 }
 
 // ready is how much of what came may be told.
-func (s *speech) ready() int {
+func (s *Speech) ready() int {
 	n := whole(s.buf)
 	if s.secrets == nil {
 		return n
@@ -71,7 +80,7 @@ func (s *speech) ready() int {
 }
 
 // tell writes the first n bytes.
-func (s *speech) tell(n int, more bool) {
+func (s *Speech) tell(n int, more bool) {
 	s.stop()
 	if n == 0 || s.err != nil {
 		return
@@ -79,11 +88,11 @@ func (s *speech) tell(n int, more bool) {
 	text := strings.ToValidUTF8(string(s.buf[:n]), string(utf8.RuneError))
 	s.buf = append(s.buf[:0], s.buf[n:]...)
 	s.told.WriteString(text)
-	s.err = s.write(textEvent{Text: text, More: more})
+	s.err = s.write(text, more)
 	s.last = time.Now()
 }
 
-func (s *speech) stop() {
+func (s *Speech) stop() {
 	if s.timer != nil {
 		s.timer.Stop()
 		s.timer = nil
@@ -118,9 +127,9 @@ func whole(b []byte) int {
 	return end
 }
 
-// end tells the rest of an answer. say is the whole of it; what was not said in
+// End tells the rest of an answer. say is the whole of it; what was not said in
 // pieces is told now.
-func (s *speech) end(say string) error {
+func (s *Speech) End(say string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if rest, ok := strings.CutPrefix(strings.ToValidUTF8(say, string(utf8.RuneError)), s.told.String()); ok {
@@ -130,8 +139,8 @@ func (s *speech) end(say string) error {
 	return s.err
 }
 
-// broke tells what came of an answer that has no end; another one may begin.
-func (s *speech) broke() error {
+// Broke tells what came of an answer that has no end; another one may begin.
+func (s *Speech) Broke() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tell(len(s.buf), false)
