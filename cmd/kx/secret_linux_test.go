@@ -228,3 +228,23 @@ func TestSecretPassphrase(t *testing.T) {
 		t.Errorf("%q %v", got, err)
 	}
 }
+
+// The screen of kx approve and its plain mode draw on the terminal themselves, and
+// show no value either.
+func TestScreenShowsNoSecret(t *testing.T) {
+	c := newHouse(t, built(t))
+	c.calm("config", "path", "approver-key")
+	const value = "a-long-value-of-a-secret"
+	if err := c.secrets().Set("model.a.b", value); err != nil {
+		t.Fatal(err)
+	}
+	c.calls("bash", `{"command":"echo `+value+` | tee `+value+`.txt"}`)
+	s := c.opens(100, 40, "kx approve; clear; kx approve --plain")
+	for _, leave := range []string{"[q]uit", "(q)uit"} {
+		s.until("echo [secret model.a.b] | tee [secret model.a.b].txt")
+		if shown := s.until("echo"); strings.Contains(shown, "a-long") {
+			t.Errorf("where one leaves by %s it shows\n%s", leave, shown)
+		}
+		s.writes("q")
+	}
+}

@@ -56,7 +56,10 @@ func (s *IO) Hidden(ctx context.Context, question string) (string, error) {
 		_, _ = io.WriteString(f, "\n")
 		return "", ctx.Err()
 	case a := <-answered:
-		if len(a.line) >= maxTyped {
+		switch {
+		case a.err == io.EOF:
+			return "", nil
+		case len(a.line) >= maxTyped:
 			return "", ErrLongLine
 		}
 		return a.line, a.err
