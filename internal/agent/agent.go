@@ -170,7 +170,7 @@ func (r *runner) run(ctx context.Context) (string, error) {
 			if err := r.write(evTurnEnd, turnEnd{r.state.turns}); err != nil {
 				return Failed, err
 			}
-			if r.state.habit.circle > 1 {
+			if r.state.habit.Circles() > 1 {
 				return Failed, fail.Limit(codeLoop, "the model repeats its calls, and did so after it was told").WithHint("kx agent show %s", r.Session)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/kxtools/kx/internal/agent/habit"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate"
 	"github.com/kxtools/kx/internal/gate/tool"
@@ -16,7 +17,7 @@ import (
 // What is without a result afterwards waits for a person.
 func (r *runner) calls(ctx context.Context) error {
 	var todo []wire.Call
-	ahead := r.state.habit.copy()
+	ahead := r.state.habit.Copy()
 	for _, c := range r.state.missing() {
 		res := r.settled(c, ahead)
 		if res == nil {
@@ -45,13 +46,13 @@ func (r *runner) calls(ctx context.Context) error {
 }
 
 // settled returns the result of a call that is not to run, nil for one that is.
-func (r *runner) settled(c *callState, ahead *habit) *wire.Result {
+func (r *runner) settled(c *callState, ahead *habit.Habit) *wire.Result {
 	if c.started { // an earlier process was about to run it, or has
 		return unknown(c)
 	}
 	why := ""
 	if !r.Scripted {
-		why = ahead.loop(&c.Call)
+		why = ahead.Loop(&c.Call)
 	}
 	switch {
 	case why != "" && c.approval == "":
@@ -64,6 +65,16 @@ func (r *runner) settled(c *callState, ahead *habit) *wire.Result {
 
 func (r *runner) sees(name string) bool {
 	return r.Gate.Tools.Get(name) != nil && (r.Sees == nil || r.Sees(name))
+}
+
+// codeLoop is the code of a call that was not run because it repeats others, and of
+// the run that goes on with it.
+const codeLoop = "loop"
+
+// inCircles answers a call that repeats others instead of running it.
+func inCircles(c *callState, why string) *wire.Result {
+	e := fail.Limit(codeLoop, "%s was not run: %s; do something else, or say what keeps you from going on: if this goes on, the run ends", c.Tool, why)
+	return answer(c, wire.StatusLimit, e)
 }
 
 // answer is the result of a call that did not go through the gate.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"iter"
 
+	"github.com/kxtools/kx/internal/agent/habit"
 	"github.com/kxtools/kx/internal/model"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -37,7 +38,7 @@ type conversation struct {
 	counts   map[string]int
 	usage    model.Usage
 	cost     float64 // USD
-	habit    habit
+	habit    habit.Habit
 }
 
 func newConversation() *conversation {
@@ -244,7 +245,14 @@ func (s *conversation) close() {
 			Role: "tool", CallID: c.ID, Tool: c.Tool, Status: c.result.Status, Content: content(c.result),
 		})
 	}
-	s.habit.turn(s.open)
+	ended := make([]habit.Ended, 0, len(s.open))
+	for _, c := range s.open {
+		e := c.result.Error
+		ended = append(ended, habit.Ended{
+			Call: &c.Call, Status: c.result.Status, Text: content(c.result), Skipped: e != nil && e.Code == codeLoop,
+		})
+	}
+	s.habit.Turn(ended)
 	s.open = nil
 }
 

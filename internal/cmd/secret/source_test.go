@@ -19,7 +19,9 @@ import (
 func TestCommandThatIsHeld(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	const long = 10 * time.Minute
-	held := func(rest string) string { return fmt.Sprintf("sleep %d & echo $! > %s; %s", int(long.Seconds()), pid, rest) }
+	held := func(rest string) string {
+		return fmt.Sprintf("sleep %d & echo $! > %s; %s", int(long.Seconds()), pid, rest)
+	}
 	kill := func() {
 		raw, err := os.ReadFile(pid)
 		if n, bad := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil && bad == nil {

@@ -1,17 +1,16 @@
-package agent
+// Package habit notices a model that goes round in circles: one that makes the same
+// calls over and over, with the same results. It looks at the last calls of a session
+// and at nothing else, so that who reads the session again sees the same. The loop asks
+// it before each call.
+package habit
 
 import (
 	"encoding/json"
 	"hash/maphash"
 
-	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/model"
 	"github.com/kxtools/kx/pkg/wire"
 )
-
-// codeLoop is the code of a call that was not run because it repeats others, and of
-// the run that goes on with it.
-const codeLoop = "loop"
 
 // loops are what counts as going round in circles: so many calls, counting the one
 // that is about to run, of which every period-th is the same call with the same
@@ -39,15 +38,27 @@ type step struct {
 	key, result uint64 // result 0: there was no text
 }
 
-// habit is the last calls of a session, oldest first.
-type habit struct {
+// Habit is the last calls of a session, oldest first. The zero value has none.
+type Habit struct {
 	seed   maphash.Seed
 	steps  []step
-	circle int // turns in a row with calls that were not run, because they repeat others
+	circle int
 }
 
-// turn takes in the calls of a turn that is over.
-func (h *habit) turn(calls []*callState) {
+// Ended is a call that has its result.
+type Ended struct {
+	Call    *model.Call
+	Status  wire.Status
+	Text    string // that the model got to see
+	Skipped bool   // it was not run, because it repeats others
+}
+
+// Circles is how many turns in a row had calls that were not run, because they repeat
+// others.
+func (h *Habit) Circles() int { return h.circle }
+
+// Turn takes in the calls of a turn that is over.
+func (h *Habit) Turn(calls []Ended) {
 	if len(calls) == 0 {
 		return
 	}
@@ -62,28 +73,28 @@ func (h *habit) turn(calls []*callState) {
 	}
 }
 
-func (h *habit) add(c *callState) {
-	s := step{tool: c.Tool, key: h.key(&c.Call)}
-	if e := c.result.Error; e != nil && e.Code == codeLoop {
+func (h *Habit) add(c Ended) {
+	s := step{tool: c.Call.Tool, key: h.key(c.Call)}
+	if c.Skipped {
 		h.circle++
 		h.push(h.expected(s))
 		return
 	}
-	if text := content(c.result); text != "" {
-		s.result = h.hash(string(c.result.Status), text)
+	if c.Text != "" {
+		s.result = h.hash(string(c.Status), c.Text)
 	}
 	h.push(s)
 }
 
 // push keeps as many steps as the rules look at.
-func (h *habit) push(s step) {
+func (h *Habit) push(s step) {
 	if len(h.steps) >= 4*sameResult {
 		h.steps = append(h.steps[:0], h.steps[len(h.steps)-sameResult:]...)
 	}
 	h.steps = append(h.steps, s)
 }
 
-func (h *habit) hash(parts ...string) uint64 {
+func (h *Habit) hash(parts ...string) uint64 {
 	if h.seed == (maphash.Seed{}) {
 		h.seed = maphash.MakeSeed()
 	}
@@ -97,7 +108,7 @@ func (h *habit) hash(parts ...string) uint64 {
 }
 
 // key is the same for calls that say the same, however their JSON is laid out.
-func (h *habit) key(c *model.Call) uint64 {
+func (h *Habit) key(c *model.Call) uint64 {
 	input := string(c.Input)
 	var v any
 	if json.Unmarshal(c.Input, &v) == nil {
@@ -108,10 +119,10 @@ func (h *habit) key(c *model.Call) uint64 {
 	return h.hash(c.Tool, input, c.Wrote)
 }
 
-// loop says why a call would go round in circles, "" if it does not. The calls of a
+// Loop says why a call would go round in circles, "" if it does not. The calls of a
 // turn are asked about one after the other: what of it is expected to end as it did
 // the last time counts for those behind it.
-func (h *habit) loop(c *model.Call) string {
+func (h *Habit) Loop(c *model.Call) string {
 	now := step{tool: c.Tool, key: h.key(c)}
 	why := h.repeats(now)
 	h.push(h.expected(now))
@@ -119,7 +130,7 @@ func (h *habit) loop(c *model.Call) string {
 }
 
 // expected gives a call that has not run the result that it had the last time.
-func (h *habit) expected(s step) step {
+func (h *Habit) expected(s step) step {
 	for i := len(h.steps) - 1; i >= 0; i-- {
 		if h.steps[i].key == s.key {
 			s.result = h.steps[i].result
@@ -129,7 +140,7 @@ func (h *habit) expected(s step) step {
 	return s
 }
 
-func (h *habit) repeats(now step) string {
+func (h *Habit) repeats(now step) string {
 	n := len(h.steps)
 	for _, l := range loops {
 		if n < l.calls-1 || l.period > 1 && h.steps[n-1].key == now.key {
@@ -161,15 +172,9 @@ func (h *habit) repeats(now step) string {
 	return sameResultWhat
 }
 
-// copy is h for looking ahead.
-func (h *habit) copy() *habit {
+// Copy is h for looking ahead.
+func (h *Habit) Copy() *Habit {
 	c := *h
 	c.steps = append([]step{}, h.steps...)
 	return &c
-}
-
-// inCircles answers a call that repeats others instead of running it.
-func inCircles(c *callState, why string) *wire.Result {
-	e := fail.Limit(codeLoop, "%s was not run: %s; do something else, or say what keeps you from going on: if this goes on, the run ends", c.Tool, why)
-	return answer(c, wire.StatusLimit, e)
 }
