@@ -37,15 +37,15 @@ func ours(leaf *shell.Leaf, env *Env, name string) bool {
 		dirs = []string{""} // where it starts, as far as anybody knows
 	}
 	for _, dir := range dirs {
-		full := shell.Join(dir, name)
-		if full == "" {
-			full = "."
+		path := env.Cwd // canonical: nothing to look up
+		if full := shell.Join(dir, name); full != "" {
+			where, err := env.Locate(env.Cwd, full)
+			if err != nil {
+				continue
+			}
+			path = where.Resolved
 		}
-		where, err := env.Locate(env.Cwd, full)
-		if err != nil {
-			continue
-		}
-		if _, ok := pattern.Below(env.Workspace, where.Resolved); ok {
+		if _, ok := pattern.Below(env.Workspace, path); ok {
 			return true
 		}
 	}

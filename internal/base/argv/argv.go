@@ -21,9 +21,18 @@ import (
 type Node struct {
 	Name  string
 	Flags []Flag
+	Later func() []Flag // makes Flags once they are looked at, nil if they are there
 	Nodes []*Node
 	Args  bool // a node with children that takes arguments too
 	Raw   bool // everything after the word is an argument, whatever it looks like
+}
+
+// flags are the flags of the node. Most nodes are never asked: a line leads past few.
+func (n *Node) flags() []Flag {
+	if n.Later != nil {
+		n.Flags, n.Later = n.Later(), nil
+	}
+	return n.Flags
 }
 
 // Flag is a flag of a Node. The first of its names is the canonical one; a name
@@ -269,8 +278,9 @@ func (r *reader) place(line *Line) error {
 	}
 	for i, n := range r.path {
 		line.Argv = append(line.Argv, n.Name)
-		for k := range n.Flags {
-			f := &n.Flags[k]
+		flags := n.flags()
+		for k := range flags {
+			f := &flags[k]
 			seen := 0
 			for _, g := range r.flags {
 				if r.level(g.name) != i || !slices.Contains(f.Names, g.name) {
@@ -330,9 +340,10 @@ func (n *Node) child(name string) *Node {
 }
 
 func (n *Node) flag(name string) *Flag {
-	for i := range n.Flags {
-		if slices.Contains(n.Flags[i].Names, name) {
-			return &n.Flags[i]
+	flags := n.flags()
+	for i := range flags {
+		if slices.Contains(flags[i].Names, name) {
+			return &flags[i]
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func (s *Spot) valueOf(f *Flag) *Spot {
 func (r *reader) open() []Flag {
 	var list []Flag
 	for i := len(r.path) - 1; i >= 0; i-- {
-		for _, f := range r.path[i].Flags {
+		for _, f := range r.path[i].flags() {
 			if f.Repeat || !r.has(&f) {
 				list = append(list, f)
 			}

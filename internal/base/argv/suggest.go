@@ -78,7 +78,7 @@ func (r *reader) unknownFlag(i int, name string) {
 
 func (n *Node) long() []string {
 	names := []string{"help"}
-	for _, f := range n.Flags {
+	for _, f := range n.flags() {
 		for _, name := range f.Names {
 			if len(name) > 1 {
 				names = append(names, name)

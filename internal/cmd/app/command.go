@@ -113,8 +113,11 @@ func Words(path []*Command) string {
 // Node returns the tree as the reader of command lines wants it.
 func (c *Command) Node() *argv.Node {
 	n := &argv.Node{Name: c.Name, Raw: c.Raw, Args: c.Args != ""}
-	for _, f := range c.Flags {
-		n.Flags = append(n.Flags, argv.Flag{Names: f.Names(), Bool: !TakesValue(f), Repeat: Repeats(f)})
+	n.Later = func() (list []argv.Flag) {
+		for _, f := range c.Flags {
+			list = append(list, argv.Flag{Names: f.Names(), Bool: !TakesValue(f), Repeat: Repeats(f)})
+		}
+		return list
 	}
 	for _, s := range c.Commands {
 		n.Nodes = append(n.Nodes, s.Node())

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/policy/shell"
@@ -26,12 +27,15 @@ var runners = set(`make gmake cmake ninja npm npx yarn pnpm pnpx bunx go cargo m
 // the files of the workspace say.
 var subcommands = set(`run test exec x start generate install ci build check dlx run-script script compose`)
 
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
+// set makes a set of words once it is asked for: most runs of kx lint nothing.
+func set(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		m := map[string]bool{}
+		for _, w := range strings.Fields(words) {
+			m[w] = true
+		}
+		return m
+	})
 }
 
 // family is the name of a program without its version: python3.12 is python.
@@ -76,12 +80,12 @@ func commandTooMuch(r *rule) (code, detail, remedy string) {
 	}
 	name := family(words[0])
 	// A word such as run, or a flag such as -c, leaves open what is run.
-	open := len(words) == 1 || len(words) == 2 && (subcommands[words[1]] || strings.HasPrefix(words[1], "-"))
+	open := len(words) == 1 || len(words) == 2 && (subcommands()[words[1]] || strings.HasPrefix(words[1], "-"))
 	remedy = "write out the whole command, without the *"
 	switch {
-	case r.command.Rest && open && carriers[name]:
+	case r.command.Rest && open && carriers()[name]:
 		return AllowAll, fmt.Sprintf("%s runs what its arguments say, so this allows every command", name), remedy
-	case r.command.Rest && open && runners[name]:
+	case r.command.Rest && open && runners()[name]:
 		return RunsFiles, fmt.Sprintf("%s runs whatever files or arguments say, so this allows every command", name), remedy
 	case takesCode(r):
 		return AllowAll, fmt.Sprintf("%s runs code that it may be given, so this allows every command", name), "write out what is run, or remove it and let kx ask"
