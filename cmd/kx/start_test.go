@@ -19,7 +19,7 @@ const maxStart = 3.0
 // so a round that is over is measured again.
 const (
 	startRuns   = 15
-	startRounds = 200
+	startRounds = 80
 )
 
 // program builds a Go program without debug information, as a release is built.
