@@ -9,7 +9,6 @@ import (
 	"github.com/kxtools/kx/internal/agent"
 	"github.com/kxtools/kx/internal/agent/prompt"
 	"github.com/kxtools/kx/internal/base/fail"
-	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/base/proc"
 	"github.com/kxtools/kx/internal/base/signals"
 	"github.com/kxtools/kx/internal/base/term"
@@ -28,25 +27,12 @@ import (
 // runAgent is the agent loop in the foreground: kx agent run and resume become
 // this process.
 func runAgent(ctx context.Context, args []string, s *term.IO, getenv func(string) string, version string) int {
-	a := app.New(s, getenv, version)
-	site.Hide(a)
-	spec := &cmdagent.Spec{}
+	a, spec := app.New(s, getenv, version), &cmdagent.Spec{}
 	err := handover.Read("agent", args, "kx agent run", spec)
-	if err == nil {
-		if a.Globals = spec.Globals; a.Globals.NoColor {
-			s.OutColor, s.ErrColor = false, false
-		}
+	return handed(ctx, a, spec.Globals, err, func() error {
 		signals.Last(ctx, proc.KillAll)
-		err = cmdagent.Stream(ctx, a, func(emit func(any) error) error { return play(ctx, a, spec, emit) })
-	}
-	if err == nil {
-		return fail.ExitOK
-	}
-	e := fail.As(signals.Named(ctx, err))
-	if out.Error(s, a.Globals.Output, e) != nil {
-		return fail.Worst(e.Exit, fail.ExitFailed)
-	}
-	return e.Exit
+		return cmdagent.Stream(ctx, a, func(emit func(any) error) error { return play(ctx, a, spec, emit) })
+	})
 }
 
 // play sets a session up, or finds it, and runs it. The last record comes when the

@@ -10,6 +10,8 @@ import (
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/base/signals"
 	"github.com/kxtools/kx/internal/base/term"
+	"github.com/kxtools/kx/internal/cmd/app"
+	"github.com/kxtools/kx/internal/cmd/site"
 )
 
 // Verb runs one job of kxd and returns the exit status.
@@ -38,4 +40,24 @@ func Main(ctx context.Context, args []string, s *term.IO, getenv func(string) st
 		return fail.Worst(err.Exit, fail.ExitFailed)
 	}
 	return err.Exit
+}
+
+// handed does what a command of kx has handed over, under its globals, and says like it
+// how that went. err is why there is nothing to do.
+func handed(ctx context.Context, a *app.App, globals app.Globals, err error, do func() error) int {
+	site.Hide(a)
+	if err == nil {
+		if a.Globals = globals; a.Globals.NoColor {
+			a.IO.OutColor, a.IO.ErrColor = false, false
+		}
+		err = do()
+	}
+	if err == nil {
+		return fail.ExitOK
+	}
+	e := fail.As(signals.Named(ctx, err))
+	if out.Error(a.IO, a.Globals.Output, e) != nil {
+		return fail.Worst(e.Exit, fail.ExitFailed)
+	}
+	return e.Exit
 }

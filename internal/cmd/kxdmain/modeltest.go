@@ -8,12 +8,10 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
-	"github.com/kxtools/kx/internal/base/signals"
 	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/handover"
 	cmdmodel "github.com/kxtools/kx/internal/cmd/model"
-	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/model/probe"
 	"github.com/kxtools/kx/internal/model/route"
 	"github.com/kxtools/kx/pkg/wire"
@@ -21,24 +19,9 @@ import (
 
 // testModel asks a model one small thing: kx model test becomes this process.
 func testModel(ctx context.Context, args []string, s *term.IO, getenv func(string) string, version string) int {
-	a := app.New(s, getenv, version)
-	site.Hide(a)
-	spec := &cmdmodel.Spec{}
+	a, spec := app.New(s, getenv, version), &cmdmodel.Spec{}
 	err := handover.Read("model", args, "kx model test", spec)
-	if err == nil {
-		if a.Globals = spec.Globals; a.Globals.NoColor {
-			s.OutColor, s.ErrColor = false, false
-		}
-		err = test(ctx, a, spec)
-	}
-	if err == nil {
-		return fail.ExitOK
-	}
-	e := fail.As(signals.Named(ctx, err))
-	if out.Error(s, a.Globals.Output, e) != nil {
-		return fail.Worst(e.Exit, fail.ExitFailed)
-	}
-	return e.Exit
+	return handed(ctx, a, spec.Globals, err, func() error { return test(ctx, a, spec) })
 }
 
 func test(ctx context.Context, a *app.App, spec *cmdmodel.Spec) error {
