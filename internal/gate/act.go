@@ -10,6 +10,7 @@ import (
 	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/gate/tool"
+	"github.com/kxtools/kx/internal/record/trust"
 	"github.com/kxtools/kx/internal/record/audit"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -86,6 +87,10 @@ func (r *run) invoke(ctx context.Context) (res *wire.Result) {
 		Judged:  r.judge.Judged(r.call.Tool, r.call.Input),
 		MayRead: r.Batch.judge.MayRead(r.call.Tool, r.decision),
 		Secrets: r.secrets,
+		Standing: tool.Standing{
+			Config: r.judge.Config, Code: r.judge.Trust.Level == trust.LevelCode,
+			Hidden: func() []string { return r.judge.Place(r.gate.Session).Hidden },
+		},
 	}
 	if err := r.wallIn(env); err != nil {
 		return failed(err)

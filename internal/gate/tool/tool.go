@@ -13,6 +13,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/redact"
 	"github.com/kxtools/kx/internal/gate/sandbox"
+	"github.com/kxtools/kx/internal/record/config"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -57,6 +58,17 @@ type Env struct {
 	// Confine says where a program of the call runs; argv[0] is its path. Nil
 	// where there is nothing but the machine itself.
 	Confine func(argv []string, dir string) (*sandbox.Cell, error)
+
+	// Standing is what a resident has to know that works for the call.
+	Standing Standing
+}
+
+// Standing is what residents are told of where a call stands: they start programs
+// for it that outlive it.
+type Standing struct {
+	Config *config.Config
+	Hidden func() []string // patterns of files that no program may read
+	Code   bool            // code of the project may run
 }
 
 // Handler runs a call. It returns its output, an error that says why there is

@@ -48,6 +48,8 @@ type Config struct {
 
 	Models provider.Catalog // whom models are asked of, and which does what
 
+	LanguageServers []LanguageServer // the user's, in the order of the file
+
 	Hooks        []Hook // the user's, in the order of the file
 	ProjectHooks []Hook // the project's, which only a trust that covers code lets run
 
