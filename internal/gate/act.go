@@ -10,8 +10,8 @@ import (
 	"github.com/kxtools/kx/internal/base/failpoint"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/gate/tool"
-	"github.com/kxtools/kx/internal/record/trust"
 	"github.com/kxtools/kx/internal/record/audit"
+	"github.com/kxtools/kx/internal/record/trust"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
