@@ -9,6 +9,6 @@ type LanguageServer struct {
 	Options    map[string]any    `json:"options,omitempty"`    // initializationOptions
 	Settings   map[string]any    `json:"settings,omitempty"`   // what workspace/configuration is answered with, by section
 	Env        []string          `json:"env,omitempty"`        // NAME=value
-	RunsCode   bool              `json:"runs_code"`            // it runs code of the project, as it does unless the user says no
+	RunsCode   *bool             `json:"runs_code,omitempty"`  // it runs code of the project; not said, one that kx does not know does
 	Source     string            `json:"-"`                    // file:line
 }

@@ -1,0 +1,109 @@
+package language
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/host/lsp/client"
+)
+
+// builtIn are the languages that kx knows. What stands here of a server was seen when
+// it was driven; a server that needs nothing has no words.
+func builtIn() []*Language {
+	gopls := &Server{
+		Name: "gopls", Language: "go", Argv: []string{"gopls", "serve"},
+		Ready: client.OnProgress, Diagnostics: Pull,
+		Options: func(Start) any { return map[string]any{"pullDiagnostics": true} },
+		// There is no network, and this is said sooner than it is noticed.
+		Env:  func(string) []string { return []string{"GOPROXY=off"} },
+		ways: []way{{"go", "go install golang.org/x/tools/gopls@latest"}, {"brew", "brew install gopls"}},
+	}
+	tsc := &Server{
+		Name: "tsc", Language: "typescript", Argv: []string{"tsc", "--lsp", "--stdio"},
+		Ready: client.AtOnce, Diagnostics: Pull, Markers: []string{"node_modules"},
+		Proof: nativeTypeScript, ways: []way{{"npm", "npm install -g typescript"}},
+	}
+	tls := &Server{
+		Name: "typescript-language-server", Language: "typescript", Argv: []string{"typescript-language-server", "--stdio"},
+		Ready: client.OnProgress, Diagnostics: Fence, Markers: []string{"node_modules"},
+		Options: ownTypeScript, Proof: hasTypeScript, ways: []way{{"npm", "npm install -g typescript-language-server typescript@5"}},
+	}
+	pyright := &Server{
+		Name: "pyright", Language: "python", Argv: []string{"pyright-langserver", "--stdio"},
+		Ready: client.AtOnce, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
+		Settings: installed, ways: []way{{"npm", "npm install -g pyright"}, {"pipx", "pipx install pyright"}, {"uv", "uv tool install pyright"}},
+	}
+	basedpyright := &Server{
+		Name: "basedpyright", Language: "python", Argv: []string{"basedpyright-langserver", "--stdio"},
+		Ready: client.AtOnce, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
+		Settings: installed, ways: []way{{"npm", "npm install -g basedpyright"}},
+	}
+	rust := &Server{
+		Name: "rust-analyzer", Language: "rust", Argv: []string{"rust-analyzer"}, RunsCode: true,
+		Ready: client.OnStatus, Diagnostics: Pull, DidSave: true,
+		Options: crates,
+		// The target folder of the workspace can't be written, and is not ours.
+		Env: func(cache string) []string {
+			return []string{"CARGO_TARGET_DIR=" + filepath.Join(cache, "target"), "CARGO_NET_OFFLINE=true"}
+		},
+		ways: []way{{"rustup", "rustup component add rust-analyzer"}, {"apt-get", "sudo apt-get install rust-analyzer"}, {"brew", "brew install rust-analyzer"}},
+	}
+	packages := []string{"tsconfig.json", "jsconfig.json", "package.json"}
+	return []*Language{
+		{"go", "Go", map[string]string{".go": "go", "go.mod": "go.mod", "go.work": "go.work"}, []string{"go.work", "go.mod"}, []*Server{gopls}},
+		{"typescript", "TypeScript", map[string]string{".ts": "typescript", ".mts": "typescript", ".cts": "typescript", ".tsx": "typescriptreact"}, packages, []*Server{tsc, tls}},
+		{"javascript", "JavaScript", map[string]string{".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact"}, packages, []*Server{tsc, tls}},
+		{"python", "Python", map[string]string{".py": "python", ".pyi": "python"}, []string{"pyproject.toml", "setup.cfg", "setup.py", "pyrightconfig.json"}, []*Server{pyright, basedpyright}},
+		{"rust", "Rust", map[string]string{".rs": "rust"}, []string{"Cargo.toml"}, []*Server{rust}},
+	}
+}
+
+// venvs are where Python's packages are installed in a workspace.
+var venvs = []string{".venv", "venv", "env"}
+
+// installed lets servers for Python look into the virtual environment of the
+// workspace. They would ask its interpreter where things are, which is the project's
+// to choose: they get the folders instead, and ask the one on PATH for its own.
+func installed(root string) map[string]any {
+	extra := []any{}
+	for _, name := range venvs {
+		found, _ := filepath.Glob(filepath.Join(quote.Replace(root), name, "lib", "python3*", "site-packages"))
+		for _, dir := range found {
+			extra = append(extra, dir)
+		}
+	}
+	analysis := map[string]any{"diagnosticMode": "openFilesOnly", "extraPaths": extra}
+	return map[string]any{
+		"python":       map[string]any{"analysis": analysis},
+		"basedpyright": map[string]any{"analysis": analysis},
+	}
+}
+
+// quote writes a path as a pattern that matches it alone.
+var quote = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// crates names the outermost crates where none is at the root: rust-analyzer looks
+// for them one folder deep.
+func crates(at Start) any {
+	var list []string
+	for _, file := range at.Files {
+		if filepath.Base(file) == "Cargo.toml" && paths.Inside(at.Root, file) {
+			list = append(list, file)
+		}
+	}
+	slices.SortFunc(list, func(a, b string) int { return len(a) - len(b) })
+	var outer []string
+	for _, file := range list {
+		if !slices.ContainsFunc(outer, func(o string) bool { return paths.Inside(filepath.Dir(o), file) }) {
+			outer = append(outer, file)
+		}
+	}
+	options := map[string]any{}
+	if len(outer) > 0 && filepath.Dir(outer[0]) != at.Root {
+		slices.Sort(outer)
+		options["linkedProjects"] = outer
+	}
+	return options
+}

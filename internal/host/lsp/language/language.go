@@ -1,0 +1,123 @@
+// Package language says which language servers there are: what files they are for,
+// how they are started and told of a workspace, what each of them needs of a client,
+// and how one gets it. What the user adds comes first.
+//
+// A project never chooses a program: one that lies in the workspace is not started,
+// whatever PATH says. Nothing is run here; that a program is a language server shows
+// when it answers. kxd lsp calls it.
+package language
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kxtools/kx/internal/host/lsp/client"
+)
+
+// Language is a set of files for which the same servers are asked.
+type Language struct {
+	Name     string            // go, typescript, ..., or the name of a server of the user
+	Title    string            // as people call it
+	IDs      map[string]string // what the protocol calls a file, by its extension (".tsx") or whole name ("go.mod")
+	Projects []string          // files in whose folders projects begin
+	Servers  []*Server         // the first one that answers is used
+}
+
+// Method is how the diagnostics of a file are got.
+type Method int
+
+// The methods.
+const (
+	Pull  Method = iota // by a request, from servers that can: nobody waits for nothing
+	Fence               // they are pushed before the answer to a request that is sent after the file
+	Push                // they are pushed at any time
+)
+
+// Server is a language server. One that serves several languages is in each of them,
+// and runs once.
+type Server struct {
+	Name     string
+	Language string   // the name of the first language that has it
+	Argv     []string // the program, a name on PATH or an absolute path, and its arguments
+	RunsCode bool     // code of the project: build scripts, macros, plugins
+
+	// Options are what initialize hands over.
+	Options func(Start) any
+	// Settings are answers to workspace/configuration; see Setting.
+	Settings func(root string) map[string]any
+	// Env are variables of the server. cache is a folder of its own as it sees it,
+	// which stays from one start to the next.
+	Env func(cache string) []string
+
+	Ready       client.Ready
+	Diagnostics Method
+	OpenCreated bool     // it takes notice of a new file only once it was open
+	DidSave     bool     // it looks at more than the file when a file is saved
+	Markers     []string // folders that are not looked into and in which what it needs is installed
+
+	// Proof looks at a program that was found and says why it can't be this server,
+	// without running it; nil if it may be.
+	Proof func(program string) error
+
+	ways []way
+}
+
+// Start is a server about to be started.
+type Start struct {
+	Argv  []string // as Find returned it
+	Root  string
+	Files []string // all files of the workspace, by their absolute paths
+}
+
+// ByPath returns the language of a file and what the protocol calls it; nil for a
+// file that no server is for.
+func ByPath(langs []*Language, path string) (l *Language, languageID string) {
+	base := filepath.Base(path)
+	for _, key := range []string{base, filepath.Ext(base)} {
+		for _, l := range langs {
+			if id := l.IDs[key]; id != "" {
+				return l, id
+			}
+		}
+	}
+	return nil, ""
+}
+
+// ByName returns the language that is called so, nil for none. A server's name
+// stands for its language.
+func ByName(langs []*Language, name string) *Language {
+	name = strings.ToLower(name)
+	for _, l := range langs {
+		if l.Name == name {
+			return l
+		}
+	}
+	for _, l := range langs {
+		if slices.ContainsFunc(l.Servers, func(s *Server) bool { return s.Name == name }) {
+			return l
+		}
+	}
+	return nil
+}
+
+// Setting returns what workspace/configuration is answered with for a section,
+// which may be one inside of another ("python.analysis"); nil where there is nothing
+// to say.
+func (s *Server) Setting(root string) func(section string) any {
+	var all map[string]any
+	if s.Settings != nil {
+		all = s.Settings(root)
+	}
+	return func(section string) any {
+		if value, ok := all[section]; ok {
+			return value
+		}
+		var at any = all
+		for _, name := range strings.Split(section, ".") {
+			m, _ := at.(map[string]any)
+			at = m[name]
+		}
+		return at
+	}
+}
