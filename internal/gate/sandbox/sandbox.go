@@ -79,6 +79,12 @@ type Cell struct {
 	Label string     // what results call it: a profile, "partial" or "none"
 	Env   []string   // variables beside those of the program
 
+	// Cache is a folder of a resident's own, as it sees it. Holds reports whether
+	// what is masked for it is what was masked when it started: what was put in its
+	// place since then it would see.
+	Cache string
+	Holds func() bool
+
 	// Leave is called when the program has ended. It says what was taken away.
 	Leave func() []string
 	// Broken is called when the walls could not be built: what this machine can
@@ -232,7 +238,7 @@ func (b *build) caches(layers bool) func() error {
 // moveCache lets programs keep a cache in a folder of the temp.
 func (b *build) moveCache(c cache, temp string) {
 	for _, v := range c.env {
-		b.env = append(b.env, v+"="+filepath.Join(temp, ".cache", c.name))
+		b.env = append(b.env, v+"="+filepath.Join(temp, cacheFolder, c.name))
 	}
 }
 

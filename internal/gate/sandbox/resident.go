@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/base/jail"
+	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/record/scratch"
+)
+
+// warm are caches that a program which lives long changes on top. What is in them has
+// its hash for a name, so that a layer may miss what is new below it. All others it
+// reads as they are: in a layer it would not see what is installed meanwhile.
+var warm = []cache{
+	{"go-build", ".cache/go-build", []string{"GOCACHE"}},
+	{"gopls", ".cache/gopls", []string{"GOPLSCACHE"}},
+}
+
+// cacheFolder is the cache in the temp of a program.
+const cacheFolder = ".cache"
+
+// Resident makes the plan for a program of that name that lives for longer than a
+// call: it reads the workspace and the caches of the user, has no network, and writes
+// in a /tmp and a cache of its own, which stay for its next start.
+func (s *Sandbox) Resident(at Place, name string, argv []string, dir string) (*Cell, error) {
+	walls := s.Walls()
+	p := &jail.Plan{Kind: walls.Kind, Argv: argv, Dir: dir, Minimal: s.Dirs.UID == 0}
+	b := &build{Sandbox: s, place: at, prof: ReadOnly, plan: p}
+	own, err := s.Scratch.Layers(at.Workspace + "\x00" + name)
+	if err != nil {
+		return nil, err
+	}
+	b.release = append(b.release, own.Release)
+	temp, _, err := own.Layer("temp")
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(temp, cacheFolder), 0o700)
+	}
+	if err != nil {
+		b.leave()
+		return nil, fail.Failed("scratch", "%s has no place for its files: %v", name, fsx.Reason(err)).Because(err)
+	}
+	steps := []func() error{b.masks, b.hide}
+	switch walls.Kind {
+	case jail.Full:
+		for _, t := range temps {
+			if fi, err := os.Lstat(t); err == nil && fi.IsDir() {
+				b.mount(jail.Mount{Source: temp, Target: t})
+			}
+		}
+		temp = temps[0]
+		steps = []func() error{b.keepInSight, func() error { return b.warm(own, walls.Layers) }, b.masks, b.sockets, b.hide}
+	case jail.Landlock:
+		b.mount(jail.Mount{Source: temp, Target: temp})
+		steps = append(steps, b.real)
+	default:
+		steps = nil
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			b.leave()
+			return nil, err
+		}
+	}
+	cache := filepath.Join(temp, cacheFolder)
+	env := append(b.env, "TMPDIR="+temp, "XDG_CACHE_HOME="+cache)
+	return &Cell{
+		Plan: p, Label: s.Label(ReadOnly), Env: env, Cache: cache, Holds: holds(p.Masked),
+		Leave: b.leave, Broken: s.Scratch.ForgetWalls,
+	}, nil
+}
+
+// warm lays folders of the program over the caches that may have it.
+func (b *build) warm(own *scratch.Layers, layers bool) error {
+	for _, c := range warm {
+		dir := filepath.Join(b.Dirs.Home, c.path)
+		if fi, err := os.Lstat(dir); !layers || err != nil || !fi.IsDir() || paths.Inside(dir, b.place.Workspace) {
+			continue
+		}
+		upper, work, err := own.Layer(c.name)
+		if err != nil {
+			return err
+		}
+		b.mount(jail.Mount{Source: dir, Target: dir, Upper: upper, Work: work})
+		for _, v := range c.env {
+			b.env = append(b.env, v+"="+dir)
+		}
+	}
+	return nil
+}
+
+// holds remembers what is masked. A mask is on a file, not on its name: one that is
+// put in its place is in sight.
+func holds(masked []string) func() bool {
+	is := func(path string) (is file) {
+		if fi, err := os.Lstat(path); err == nil {
+			is = file{fsx.Inode(fi), fi.Mode().Type(), true}
+		}
+		return is
+	}
+	before := make([]file, len(masked))
+	for i, path := range masked {
+		before[i] = is(path)
+	}
+	return func() bool {
+		for i, path := range masked {
+			if now := is(path); now != before[i] && now.there {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+type file struct {
+	inode uint64
+	kind  fs.FileMode
+	there bool
+}
+
+// Hides reports whether a path would be masked that was not there when the masks were
+// made: by its own name, or with a folder above it.
+func (p Place) Hides(path string) bool {
+	for _, pattern := range p.Hidden {
+		bases := []string{"/"}
+		if strings.HasPrefix(pattern, "**/") {
+			bases = append([]string{p.Workspace}, p.Writable...)
+		}
+		for _, base := range bases {
+			for at := path; at != base && paths.Inside(base, at); at = filepath.Dir(at) {
+				rel := strings.TrimPrefix(strings.TrimPrefix(at, base), "/")
+				if ok, err := doublestar.Match(strings.TrimPrefix(pattern, "/"), rel); ok || err != nil {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
