@@ -250,4 +250,3 @@ func retry(call func() error) error {
 		}
 	}
 }
-
