@@ -3,7 +3,6 @@ package lsp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -68,7 +67,7 @@ func method(v *service.View) language.Method {
 // pull asks. What the server takes back in the meantime is asked for again.
 func (h *Host) pull(ctx context.Context, v *service.View, path string) ([]protocol.Diagnostic, error) {
 	uri := protocol.FromPath(path)
-	if v.Server.Checks != "" {
+	if v.Server.Check != nil {
 		if err := h.check(ctx, v, path); err != nil {
 			if ctx.Err() == nil {
 				return nil, err
@@ -92,7 +91,7 @@ func (h *Host) pull(ctx context.Context, v *service.View, path string) ([]protoc
 		case err != nil:
 			return nil, err
 		case v.Refreshes() == refreshed:
-			if v.Server.Checks != "" {
+			if v.Server.Check != nil {
 				if p, ok := v.Pushed(uri); ok {
 					found = merge(found, p.Diagnostics)
 				}
@@ -126,7 +125,7 @@ func (h *Host) check(ctx context.Context, v *service.View, path string) error {
 		return nil
 	}
 	params := map[string]any{"textDocument": lsptype.TextDocumentIdentifier{URI: protocol.FromPath(path)}}
-	if err := v.RunProgress(ctx, v.Server.Checks, func() error { return v.Notify(ctx, v.Server.CheckBy, params) }); err != nil {
+	if err := v.Progress(ctx, v.Server.Check.Token, func() error { return v.Notify(ctx, v.Server.Check.Method, params) }); err != nil {
 		return err
 	}
 	h.mu.Lock()
@@ -158,14 +157,10 @@ func merge(a, b []protocol.Diagnostic) []protocol.Diagnostic {
 func fence(ctx context.Context, v *service.View, path string) ([]protocol.Diagnostic, error) {
 	var all []protocol.Diagnostic
 	for _, command := range []string{"syntacticDiagnosticsSync", "semanticDiagnosticsSync"} {
-		var raw json.RawMessage
+		var found protocol.TSServer
 		params := map[string]any{"command": "typescript.tsserverRequest", "arguments": []any{command, map[string]any{"file": path}}}
-		if err := v.Call(ctx, "workspace/executeCommand", params, &raw); err != nil {
+		if err := v.Call(ctx, "workspace/executeCommand", params, &found); err != nil {
 			return nil, err
-		}
-		found, err := protocol.TSServerDiagnostics(raw)
-		if err != nil {
-			return nil, fail.Failed("bad_answer", "%s: %v", v.Server.Name, err)
 		}
 		all = append(all, found...)
 	}

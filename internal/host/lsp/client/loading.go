@@ -34,6 +34,8 @@ type loading struct {
 	opened  bool      // it has a document
 	quiet   bool      // its status says that it has loaded
 	message string    // of its status
+
+	ends map[protocol.Word]int // how often work of a token has ended
 }
 
 // work is a piece of work under way.
@@ -43,7 +45,7 @@ type work struct {
 }
 
 func newLoading(ready Ready) *loading {
-	return &loading{ready: ready, news: make(chan struct{}), work: map[protocol.Word]work{}}
+	return &loading{ready: ready, news: make(chan struct{}), work: map[protocol.Word]work{}, ends: map[protocol.Word]int{}}
 }
 
 // changed tells everybody who waits; the caller has locked.
@@ -84,6 +86,9 @@ func (l *loading) progress(p protocol.Progress) {
 	switch {
 	case p.Value.Kind == "end":
 		delete(l.work, p.Token)
+		if _, known := l.ends[p.Token]; known || len(l.ends) < maxWork {
+			l.ends[p.Token]++
+		}
 		l.changed()
 		return
 	case !known && len(l.work) >= maxWork:
@@ -197,6 +202,34 @@ func (c *Client) WaitProgress(ctx context.Context, prefix string) error {
 			}
 		}
 		return true, time.Time{}
+	}))
+}
+
+// Progress calls do, which makes the server begin some work, and waits until that is
+// over: work whose token begins with prefix. What is under way already does not count.
+func (c *Client) Progress(ctx context.Context, prefix string, do func() error) error {
+	count := func() (ended, running int) {
+		for token, n := range c.load.ends {
+			if strings.HasPrefix(string(token), prefix) {
+				ended += n
+			}
+		}
+		for token := range c.load.work {
+			if strings.HasPrefix(string(token), prefix) {
+				running++
+			}
+		}
+		return ended, running
+	}
+	c.load.mu.Lock()
+	ended, running := count()
+	c.load.mu.Unlock()
+	if err := do(); err != nil {
+		return err
+	}
+	return c.ended(c.load.wait(ctx, func() (bool, time.Time) {
+		n, left := count()
+		return left == 0 && n > ended+running, time.Time{}
 	}))
 }
 

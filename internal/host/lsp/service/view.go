@@ -154,14 +154,20 @@ func (s *Service) view(ctx context.Context, setup *door.Setup, open []string) (*
 		if err != nil {
 			return nil, err
 		}
-		if err := r.Loaded(ctx); err != nil {
+		v, why, err := s.sync(ctx, r, open)
+		if err != nil {
 			return nil, err
 		}
-		v, why, err := s.sync(ctx, r, open)
-		if why == "" {
-			return v, err
+		if why != "" {
+			s.restart(r, why)
+			continue
 		}
-		s.restart(r, why)
+		if loading, _, _ := r.Loading(); !loading {
+			return v, nil
+		}
+		if err := r.Loaded(ctx); err != nil { // what changes meanwhile it is told next
+			return nil, err
+		}
 	}
 }
 
