@@ -24,6 +24,7 @@ import (
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/host/lsp/position"
 	"github.com/kxtools/kx/internal/host/lsp/protocol"
+	"github.com/kxtools/kx/internal/host/lsp/stream"
 )
 
 // ErrEnded is in every error that says that the server has ended.
@@ -63,7 +64,7 @@ type Options struct {
 type Client struct {
 	opt    Options
 	p      *process
-	stream *stream
+	stream *stream.Stream
 	conn   *jsonrpc2.Conn
 	lastID atomic.Uint64
 	hello  atomic.Pointer[protocol.InitializeResult] // never nil
@@ -92,7 +93,7 @@ func Start(ctx context.Context, opt Options) (*Client, error) {
 		opt.Grace = grace
 	}
 	if opt.stuck == 0 {
-		opt.stuck = stuckAfter
+		opt.stuck = stream.StuckAfter
 	}
 	c := &Client{
 		opt: opt, load: newLoading(opt.Ready), push: newPublished(), watch: newWatched(opt.Root),
@@ -104,7 +105,7 @@ func Start(ctx context.Context, opt Options) (*Client, error) {
 	if c.p, err = startProcess(opt, c.said.line); err != nil {
 		return nil, fail.Unavailable("lsp_failed", "%s can't be started: %v", c.Name(), err).Because(err)
 	}
-	c.stream = newStream(c.p.in, c.p.out, opt.stuck, c.breaks)
+	c.stream = stream.New(c.p.in, c.p.out, opt.stuck, c.breaks)
 	c.conn = jsonrpc2.NewConn(context.Background(), c.stream, handler{c}, jsonrpc2.SetLogger(silent{}))
 	go c.supervise()
 	if err := c.sayHello(ctx); err != nil {
@@ -255,13 +256,13 @@ func (c *Client) supervise() {
 	case <-c.stop:
 		why = errors.New("was ended")
 	case why = <-c.broke:
-	case <-c.stream.ended:
+	case <-c.stream.Ended():
 		c.p.wait(lastWords)
 		why = c.p.how()
 	case <-c.p.exited:
 		// What it has said before is still an answer.
 		select {
-		case <-c.stream.ended:
+		case <-c.stream.Ended():
 		case <-time.After(lastWords):
 		}
 		why = c.p.how()

@@ -10,6 +10,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/kxtools/kx/internal/host/lsp/protocol"
+	"github.com/kxtools/kx/internal/host/lsp/stream"
 )
 
 const (
@@ -61,7 +62,7 @@ func (h handler) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Reque
 		}
 		return
 	}
-	a, err := answerTo(req.ID)
+	a, err := stream.AnswerTo(req.ID)
 	if err != nil {
 		return
 	}

@@ -1,4 +1,8 @@
-package client
+// Package stream carries messages between jsonrpc2 and the pipes of a language server,
+// and trusts the server in nothing: what is no message, too long or broken off ends the
+// conversation with a reason, what is an odd message is passed over or set right, and
+// nobody waits for a server that doesn't read. internal/host/lsp/client calls it.
+package stream
 
 import (
 	"bufio"
@@ -32,20 +36,19 @@ const (
 	maxQueue = 64 << 20
 	// chunk is written at once: what a pipe holds.
 	chunk = 64 << 10
-	// stuckAfter is how long a server may read nothing. Those with one thread read
+	// StuckAfter is how long a server may read nothing. Those with one thread read
 	// nothing while they think.
-	stuckAfter = 30 * time.Second
+	StuckAfter = 30 * time.Second
 )
 
-// stream carries messages between jsonrpc2 and the pipes of a server. Writing never
-// blocks: messages wait in a queue. fail is told the first thing that breaks it.
-type stream struct {
+// Stream is a jsonrpc2.ObjectStream. Writing never blocks: messages wait in a queue.
+type Stream struct {
 	in    *os.File // of the server
 	r     *bufio.Reader
 	out   *os.File
 	stuck time.Duration
 	fail  func(error)
-	ended chan struct{} // nothing is read any more
+	ended chan struct{}
 
 	mu     sync.Mutex
 	queue  [][]byte
@@ -55,8 +58,10 @@ type stream struct {
 	room   chan struct{} // closed when something has left it
 }
 
-func newStream(in, out *os.File, stuck time.Duration, fail func(error)) *stream {
-	s := &stream{
+// New makes one of the input and the output of a server, of which it may read nothing
+// for as long as stuck says. fail is told why the conversation can't go on.
+func New(in, out *os.File, stuck time.Duration, fail func(error)) *Stream {
+	s := &Stream{
 		in: in, out: out, r: bufio.NewReaderSize(out, chunk), stuck: stuck, fail: fail,
 		ended: make(chan struct{}), wake: make(chan struct{}, 1), room: make(chan struct{}),
 	}
@@ -64,8 +69,11 @@ func newStream(in, out *os.File, stuck time.Duration, fail func(error)) *stream 
 	return s
 }
 
+// Ended is closed when nothing more can be read.
+func (s *Stream) Ended() <-chan struct{} { return s.ended }
+
 // WriteObject puts a message into the queue.
-func (s *stream) WriteObject(v any) error {
+func (s *Stream) WriteObject(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -75,13 +83,14 @@ func (s *stream) WriteObject(v any) error {
 	switch {
 	case s.closed:
 		return io.ErrClosedPipe
-	case s.queued > maxQueue: // answers to it; Wait holds back the rest
-		err := errors.New("it asks and reads no answers")
+	case s.queued > maxQueue: // answers; who asks waits for Full
+		err := errors.New("asks and reads no answers")
 		s.fail(err)
 		return err
 	}
-	s.queue = append(s.queue, []byte("Content-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"), body)
-	s.queued += len(body)
+	header := []byte("Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n")
+	s.queue = append(s.queue, header, body)
+	s.queued += len(header) + len(body)
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -90,7 +99,7 @@ func (s *stream) WriteObject(v any) error {
 }
 
 // Full returns what is closed when there is room in the queue, nil if there is.
-func (s *stream) Full() <-chan struct{} {
+func (s *Stream) Full() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.queued <= maxQueue/2 {
@@ -100,7 +109,7 @@ func (s *stream) Full() <-chan struct{} {
 }
 
 // next takes the queue; ok is false when there will be no more.
-func (s *stream) next() (queue [][]byte, ok bool) {
+func (s *Stream) next() (queue [][]byte, ok bool) {
 	for {
 		s.mu.Lock()
 		queue, closed := s.queue, s.closed
@@ -114,7 +123,7 @@ func (s *stream) next() (queue [][]byte, ok bool) {
 }
 
 // write writes what is in the queue, for as long as the server reads.
-func (s *stream) write() {
+func (s *Stream) write() {
 	for {
 		queue, ok := s.next()
 		if !ok {
@@ -127,24 +136,32 @@ func (s *stream) write() {
 				_ = s.in.SetWriteDeadline(time.Now().Add(s.stuck)) // a pipe has one
 				if _, err := s.in.Write(b[:n]); err != nil {
 					if errors.Is(err, os.ErrDeadlineExceeded) {
-						s.fail(fmt.Errorf("it has read nothing for %v", s.stuck))
+						s.fail(fmt.Errorf("has read nothing for %v", s.stuck))
 					}
 					s.Close() // why it doesn't read any more shows in how it ends
 					return
 				}
 				b = b[n:]
 			}
-			s.mu.Lock()
-			s.queued -= size
-			close(s.room)
-			s.room = make(chan struct{})
-			s.mu.Unlock()
+			s.sent(size)
 		}
 	}
 }
 
+// sent makes room for who waits for it.
+func (s *Stream) sent(size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.queued -= size
+	close(s.room)
+	s.room = make(chan struct{})
+}
+
 // Close ends the writing: the server sees the end of its input.
-func (s *stream) Close() error {
+func (s *Stream) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -157,7 +174,7 @@ func (s *stream) Close() error {
 }
 
 // ReadObject reads the next message that is one.
-func (s *stream) ReadObject(v any) error {
+func (s *Stream) ReadObject(v any) error {
 	for {
 		body, err := readMessage(s.r)
 		if err == nil {
@@ -195,7 +212,7 @@ func readMessage(r *bufio.Reader) ([]byte, error) {
 			return nil, garbage(r, line, err)
 		case len(bytes.TrimRight(line, "\r\n")) == 0 && size > len(line):
 			if length < 0 {
-				return nil, errors.New("it sent a message without its length")
+				return nil, errors.New("sent a message without its length")
 			}
 			return readBody(r, length)
 		case err != nil || size > maxHeader || !ok || name != "content-length" && name != "content-type":
@@ -205,7 +222,7 @@ func readMessage(r *bufio.Reader) ([]byte, error) {
 				return nil, garbage(r, line, nil)
 			}
 			if length > maxMessage {
-				return nil, fmt.Errorf("it announced a message of %d bytes, more than %d MiB", length, maxMessage>>20)
+				return nil, fmt.Errorf("announced a message of %d bytes, more than %d MiB", length, maxMessage>>20)
 			}
 		}
 	}
@@ -216,7 +233,7 @@ func readBody(r *bufio.Reader, n int) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(min(n, 1<<20))
 	if got, err := io.CopyN(&b, r, int64(n)); err != nil {
-		return nil, fmt.Errorf("its message broke off after %d of %d bytes", got, n)
+		return nil, fmt.Errorf("broke off in a message, after %d of %d bytes", got, n)
 	}
 	return b.Bytes(), nil
 }
@@ -228,7 +245,7 @@ func garbage(r *bufio.Reader, line []byte, err error) error {
 		shown = append(shown, more...)
 	}
 	shown = bytes.TrimSpace(shown[:min(len(shown), maxGarbage)])
-	return fmt.Errorf("what it printed is no message of a language server: %s", term.Line(strings.ToValidUTF8(string(shown), "\uFFFD")))
+	return fmt.Errorf("printed what is no message of a language server: %s", term.Line(strings.ToValidUTF8(string(shown), "\uFFFD")))
 }
 
 // plain writes a message so that jsonrpc2 understands it: of what is neither a request
@@ -245,7 +262,7 @@ func plain(body []byte) ([]byte, error) {
 		if json.Valid(body) {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("its message is no JSON: %s", term.Line(strings.ToValidUTF8(string(body[:min(len(body), maxGarbage)]), "\uFFFD")))
+		return nil, fmt.Errorf("sent a message that is no JSON: %s", term.Line(strings.ToValidUTF8(string(body[:min(len(body), maxGarbage)]), "\uFFFD")))
 	}
 	isNull := func(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 	type member struct {
@@ -300,17 +317,17 @@ func askedID(raw json.RawMessage) json.RawMessage {
 	return text
 }
 
-// answer is an answer to a request of the server.
-type answer struct {
+// Answer is an answer to a request of the server.
+type Answer struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
 	Result  any             `json:"result,omitempty"`
 	Error   *jsonrpc2.Error `json:"error,omitempty"`
 }
 
-// answerTo begins the answer to a request.
-func answerTo(id jsonrpc2.ID) (answer, error) {
-	a := answer{Version: "2.0"}
+// AnswerTo begins the answer to a request.
+func AnswerTo(id jsonrpc2.ID) (Answer, error) {
+	a := Answer{Version: "2.0"}
 	if raw, ok := strings.CutPrefix(id.Str, foreign); ok && id.IsString {
 		a.ID = json.RawMessage(raw)
 		return a, nil
