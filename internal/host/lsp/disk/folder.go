@@ -121,7 +121,7 @@ func (r *reader) list() error {
 		return err
 	}
 	slices.SortFunc(r.names, func(a, b name) int { return bytes.Compare(r.text(a), r.text(b)) })
-	r.names = r.names[:min(len(r.names), r.sys.files+1)] // one more than is taken
+	r.names = r.names[:min(len(r.names), r.sys.files+r.sys.folders+1)] // one more than is taken
 	return nil
 }
 

@@ -56,3 +56,25 @@ func BenchmarkPlainWalk(b *testing.B) {
 		plain(b, root)
 	}
 }
+
+// A look is no slower than the plain one, which knows nothing of what was; with slack,
+// as others may use the machine.
+func TestScanIsFast(t *testing.T) {
+	root := sources(t)
+	s := New(root)
+	defer s.Close()
+	scan(t, s)
+	best := [2]time.Duration{time.Hour, time.Hour}
+	for range 20 {
+		start := time.Now()
+		scan(t, s)
+		best[0] = min(best[0], time.Since(start))
+		start = time.Now()
+		plain(t, root)
+		best[1] = min(best[1], time.Since(start))
+	}
+	t.Logf("a look %s, the plain one %s", best[0], best[1])
+	if best[0] > best[1]*3/2 {
+		t.Errorf("a look takes %s, the plain one %s", best[0], best[1])
+	}
+}
