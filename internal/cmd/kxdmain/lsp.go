@@ -21,6 +21,8 @@ func languages(ctx context.Context, args []string, s *term.IO, _ func(string) st
 	var at door.Place
 	fs.Func("place", "", func(text string) error { return json.Unmarshal([]byte(text), &at) })
 	socket := fs.String("socket", "", "")
+	fs.StringVar(&at.Dirs.State, "state-dir", "", "")
+	fs.StringVar(&at.Dirs.Config, "config-dir", "", "")
 	err := fs.Parse(args)
 	if err == nil {
 		err = lsp.Run(ctx, at, *socket, version, s.Out)
