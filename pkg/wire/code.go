@@ -52,6 +52,14 @@ type CodeAnswer struct {
 	Edits       []CodeEdits    `json:"edits,omitempty"`
 	Candidates  []CodeLocation `json:"candidates,omitempty"`
 
+	// Of a rename, what became of its edits: a unified diff that apply_patch takes,
+	// and whether it is what was done.
+	Patch   string   `json:"patch,omitempty"`
+	Paths   []string `json:"paths,omitempty"`
+	Added   int      `json:"added,omitempty"`
+	Removed int      `json:"removed,omitempty"`
+	Applied bool     `json:"applied,omitempty"`
+
 	Total     int  `json:"total"` // how many there are, or characters of a hover
 	Truncated bool `json:"truncated,omitempty"`
 	// Skipped are languages or files that the answer says nothing of.

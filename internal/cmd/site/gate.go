@@ -29,6 +29,7 @@ import (
 	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/internal/tools"
 	"github.com/kxtools/kx/internal/tools/human"
+	"github.com/kxtools/kx/internal/tools/lsp"
 	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -135,7 +136,7 @@ func (s *Site) Tools(j *judge.Judge) (*tool.Registry, error) {
 	if j.Config.Approve.Notify != "" {
 		d.Notify = s.notify
 	}
-	return tools.Registry(j.Config.Sandbox.Env, s.app.Getenv, d)
+	return tools.Registry(j.Config.Sandbox.Env, s.app.Getenv, d, lsp.Deps{Ask: s.AskCode})
 }
 
 // GateOptions say whose calls a gate is for.
