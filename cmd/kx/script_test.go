@@ -21,6 +21,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/kxdmain"
+	"github.com/kxtools/kx/internal/host/lsp/faketest"
 )
 
 // scripts is the folder of the black-box scripts, a folder a noun.
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 		},
 		"rogue":     rogue,
 		"fakemodel": fakeModel,
+		"fakelsp":   func() { os.Exit(faketest.Main()) },
 		"without":   without,
 	})
 }
