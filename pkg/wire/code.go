@@ -59,6 +59,8 @@ type CodeAnswer struct {
 	Added   int      `json:"added,omitempty"`
 	Removed int      `json:"removed,omitempty"`
 	Applied bool     `json:"applied,omitempty"`
+	// ApprovalID is the request that has to be allowed before it is applied.
+	ApprovalID string `json:"approval_id,omitempty"`
 
 	Total     int  `json:"total"` // how many there are, or characters of a hover
 	Truncated bool `json:"truncated,omitempty"`

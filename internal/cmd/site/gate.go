@@ -231,6 +231,17 @@ func (s *Site) SharedSession(id string) (GateOptions, error) {
 	return s.session(st, id)
 }
 
+// Calls returns a gate for calls that are typed or come from a script: those of
+// --session, or else of the workspace. They wait that long for a person.
+func (s *Site) Calls(in scope.Scope, wait time.Duration) (*gate.Gate, error) {
+	o, err := s.SharedSession(s.app.Globals.Session)
+	if err != nil {
+		return nil, err
+	}
+	o.Scope, o.Wait = in, wait
+	return s.Gate(o)
+}
+
 func (s *Site) session(st *state.State, id string) (GateOptions, error) {
 	o := GateOptions{Session: id, Caller: s.Caller("cli")}
 	m, err := session.New(st, s.app.Now).Meta(id)

@@ -14,6 +14,7 @@ import (
 type Reader struct {
 	More string         // how more is asked for, before the number
 	Zone *time.Location // nil for UTC, which is then said
+	Bare bool           // an error that stands elsewhere says why there is no answer
 }
 
 // ForModels is the text of an output.
@@ -43,10 +44,11 @@ var nouns = map[string][2]string{
 // end that says of when it is. Where nothing could be told it says so.
 func Text(a *wire.CodeAnswer, r Reader) string {
 	var b strings.Builder
-	switch a.State {
-	case wire.CodePending, wire.CodeUnavailable:
+	switch {
+	case r.Bare:
+	case a.State == wire.CodePending, a.State == wire.CodeUnavailable:
 		b.WriteString(a.State + ": " + reason(a, "nothing is known") + "\n")
-	case wire.CodeAmbiguous:
+	case a.State == wire.CodeAmbiguous:
 		fmt.Fprintf(&b, "ambiguous: %d places may be meant\n", len(a.Candidates))
 	}
 	b.WriteString(rows(a.Candidates))
