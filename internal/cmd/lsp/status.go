@@ -3,13 +3,11 @@ package lsp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/kxtools/kx/internal/base/argv"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/out"
 	"github.com/kxtools/kx/internal/cmd/app"
@@ -21,9 +19,9 @@ import (
 // HostOptions of kx lsp status and kx lsp doctor.
 type HostOptions struct {
 	App *app.App
-	// Ask asks the language host of the workspace. Without start nothing is started,
-	// and nil is the answer where none runs.
-	Ask func(ctx context.Context, verb string, start bool) ([]json.RawMessage, error)
+	// Ask asks the language host of the workspace, of one language or of all. Without
+	// start nothing is started, and nil is the answer where none runs.
+	Ask func(ctx context.Context, verb, language string, start bool) ([]json.RawMessage, error)
 
 	Language string // "" for all
 }
@@ -101,16 +99,6 @@ func doctor(ctx context.Context, o *HostOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.Language != "" {
-		var names []string
-		for _, d := range docs {
-			names = append(names, d.Language)
-		}
-		docs = slices.DeleteFunc(docs, func(d wire.LanguageCheck) bool { return !strings.EqualFold(d.Language, o.Language) })
-		if len(docs) == 0 {
-			return noLanguage(o.Language, names)
-		}
-	}
 	if err := out.List(o.App.Printer(), out.Columns[wire.LanguageCheck]{
 		Header: []string{"LANGUAGE", "STATE", "SERVER", "DETAIL", "HINT"},
 		Row: func(d wire.LanguageCheck) []string {
@@ -132,16 +120,8 @@ func doctor(ctx context.Context, o *HostOptions) error {
 	return nil
 }
 
-func noLanguage(name string, known []string) error {
-	msg := fmt.Sprintf("there is no language %.80q", name)
-	if near := argv.Nearest(strings.ToLower(name), known); near != "" {
-		return fail.NotFound("no_such_language", "%s; did you mean %s?", msg, near).WithHint("kx lsp doctor %s", near)
-	}
-	return fail.NotFound("no_such_language", "%s", msg).WithHint("kx lsp doctor")
-}
-
 func ask[T any](ctx context.Context, o *HostOptions, verb string, start bool) ([]T, error) {
-	raw, err := o.Ask(ctx, verb, start)
+	raw, err := o.Ask(ctx, verb, o.Language, start)
 	if err != nil || raw == nil {
 		return nil, err
 	}

@@ -193,6 +193,10 @@ func push(ctx context.Context, v *service.View, path string) ([]protocol.Diagnos
 // severities are those that are told; hints (4) are for editors.
 var severities = map[lsptype.DiagnosticSeverity]string{0: "error", lsptype.Error: "error", lsptype.Warning: "warning", lsptype.Information: "information"}
 
+// isFinding reports whether a file with such a diagnostic is not clean. An information
+// is advice: that a loop could be written in a newer way.
+func isFinding(d wire.Diagnostic) bool { return d.Severity != "information" }
+
 // tags of a diagnostic, by number.
 var tags = map[int]string{1: "unnecessary", 2: "deprecated"}
 

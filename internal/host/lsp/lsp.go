@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -289,7 +290,7 @@ func (h *Host) one(ctx context.Context, r *request, s *service.Service, path str
 		if err != nil {
 			return err
 		}
-		if a.State = wire.CodeClean; len(found) > 0 {
+		if a.State = wire.CodeClean; slices.ContainsFunc(found, isFinding) {
 			a.State = wire.CodeFindings
 		}
 		cutDiagnostics(&r.query, a)

@@ -3,8 +3,10 @@ package lsp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
+	"github.com/kxtools/kx/internal/base/argv"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/host/lsp/language"
 	"github.com/kxtools/kx/internal/host/lsp/service"
@@ -57,20 +59,32 @@ func (h *Host) doctor(ctx context.Context, r *request, send func(any) error) (an
 	if name := r.query.Name; name != "" {
 		l := language.ByName(langs, name)
 		if l == nil {
-			return nil, fail.NotFound("no_such_language", "no language server is registered for %s", name).WithHint("kx lsp doctor")
+			return nil, noLanguage(name, langs)
 		}
 		langs = []*language.Language{l}
 	}
 	for _, l := range langs {
-		if err := send(h.check1(ctx, r, l, used[l.Name])); err != nil {
+		if err := send(h.examine(ctx, r, l, used[l.Name])); err != nil {
 			return nil, err
 		}
 	}
 	return map[string]any{"type": "end", "v": wire.Version, "count": len(langs)}, nil
 }
 
-// check1 finds out about one language.
-func (h *Host) check1(ctx context.Context, r *request, l *language.Language, used bool) wire.LanguageCheck {
+func noLanguage(name string, langs []*language.Language) error {
+	var known []string
+	for _, l := range langs {
+		known = append(known, l.Name)
+	}
+	msg := fmt.Sprintf("there is no language %.80q", name)
+	if near := argv.Nearest(strings.ToLower(name), known); near != "" {
+		return fail.NotFound("no_such_language", "%s; did you mean %s?", msg, near).WithHint("kx lsp doctor %s", near)
+	}
+	return fail.NotFound("no_such_language", "%s", msg).WithHint("kx lsp doctor")
+}
+
+// examine finds out about one language.
+func (h *Host) examine(ctx context.Context, r *request, l *language.Language, used bool) wire.LanguageCheck {
 	doc := wire.LanguageCheck{Type: "lsp_check", V: wire.Version, Language: l.Name, Used: used, State: "ok"}
 	s := h.of(l)
 	err := s.Do(ctx, &r.setup, nil, func(context.Context, *service.View) error { return nil })
