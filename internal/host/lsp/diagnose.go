@@ -88,6 +88,8 @@ func (h *Host) pull(ctx context.Context, v *service.View, path string) ([]protoc
 		found, err := pullOnce(ctx, v, uri)
 		switch {
 		case errors.As(err, &taken) && taken.Retrigger():
+		case errors.As(err, &taken) && taken.Code != protocol.ContentModified:
+			return push(ctx, v, path) // it can't be asked about such files
 		case err != nil:
 			return nil, err
 		case v.Refreshes() == refreshed:
@@ -299,6 +301,9 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 		if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
 			return ctx.Err()
 		}
+	}
+	if len(a.Skipped) > 0 {
+		a.Reason = a.Skipped[0].Reason
 	}
 	slices.SortFunc(a.Skipped, func(x, y wire.CodeSkipped) int {
 		return cmp.Or(compareStrings(x.Language, y.Language), compareStrings(x.Path, y.Path))
