@@ -1,0 +1,109 @@
+package host
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/proc"
+	"github.com/kxtools/kx/internal/record/resident"
+	"github.com/kxtools/kx/internal/record/state"
+	"github.com/kxtools/kx/pkg/socket"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+const (
+	// infoTime is how long a resident may take to tell what it is: it needs
+	// milliseconds.
+	infoTime = 2 * time.Second
+	// Patience is how long a resident may take to end: its requests have 2 s, what it
+	// has started has about as long.
+	Patience = 10 * time.Second
+)
+
+// List tells of the residents that live, by name. One that does not answer is among
+// them.
+func List(ctx context.Context, st *state.State) ([]wire.Host, error) {
+	entries := resident.List(st.Dir())
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	key, err := st.HostKey()
+	if err != nil {
+		return nil, err
+	}
+	hosts := make([]wire.Host, len(entries))
+	var all sync.WaitGroup
+	for i, e := range entries {
+		all.Go(func() { hosts[i] = ask(ctx, e, key, verbInfo) })
+	}
+	all.Wait()
+	list := hosts[:0]
+	for i, h := range hosts {
+		if pid, _, held := resident.Read(entries[i].Lock); held && pid == entries[i].PID { // it may have ended meanwhile
+			list = append(list, h)
+		}
+	}
+	return list, ctx.Err()
+}
+
+// ask asks a resident what it is, or tells it to stop.
+func ask(ctx context.Context, e resident.Entry, key []byte, verb string) wire.Host {
+	h := wire.Host{Type: "host", V: wire.Version, Name: e.Name, State: wire.HostSilent, PID: e.PID, Socket: e.Socket}
+	ctx, cancel := context.WithTimeout(ctx, infoTime)
+	defer cancel()
+	c, err := socket.Dial(ctx, socket.Options{Socket: e.Socket, KeyName: "host", Key: key})
+	if err == nil {
+		defer c.Close()
+		told := h
+		if err = c.Ask(ctx, verb, nil, &told); err == nil && told.Type == h.Type && told.Name == h.Name {
+			told.PID, told.Socket = h.PID, h.Socket // the lock is believed
+			return told
+		}
+	}
+	h.MemoryBytes = proc.Memory(h.PID)
+	return h
+}
+
+// Stop ends a resident and waits until it has gone. One that has not ended by itself
+// after a while is killed with all that came from it.
+func Stop(ctx context.Context, st *state.State, h wire.Host, patience time.Duration) (wire.Host, error) {
+	key, err := st.HostKey()
+	if err != nil {
+		return h, err
+	}
+	e := resident.Entry{Name: h.Name, Lock: resident.Lock(st.Dir(), h.Name), PID: h.PID, Socket: h.Socket}
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ask(within, e, key, verbStop)
+	h.State = wire.HostStopped
+	switch err := ended(within, e); {
+	case err == nil:
+		return h, nil
+	case ctx.Err() != nil:
+		return h, ctx.Err()
+	}
+	if pid, _, held := resident.Read(e.Lock); !held || pid != e.PID {
+		return h, nil
+	}
+	h.State = wire.HostKilled
+	if left := proc.Kill(e.PID); len(left) > 0 {
+		return h, fail.Conflict("host_lives", "process %d of %s can't be ended: what is left are %v", e.PID, e.Name, left).WithHint("ps -fp %d", left[0])
+	}
+	return h, nil
+}
+
+// ended returns once a resident has let go of its lock, the last that it does.
+func ended(ctx context.Context, e resident.Entry) error {
+	for {
+		if pid, _, held := resident.Read(e.Lock); !held || pid != 0 && pid != e.PID {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(retry):
+		}
+	}
+}
