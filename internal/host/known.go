@@ -67,29 +67,23 @@ func ask(ctx context.Context, e resident.Entry, key []byte, verb string) wire.Ho
 }
 
 // Stop ends a resident and waits until it has gone. One that has not ended by itself
-// after a while is killed with all that came from it.
-func Stop(ctx context.Context, st *state.State, h wire.Host, patience time.Duration) (wire.Host, error) {
+// when patience is over is killed with all that came from it.
+func Stop(ctx context.Context, st *state.State, e resident.Entry, patience time.Duration) (wire.Host, error) {
 	key, err := st.HostKey()
 	if err != nil {
-		return h, err
+		return wire.Host{}, err
 	}
-	e := resident.Entry{Name: h.Name, Lock: resident.Lock(st.Dir(), h.Name), PID: h.PID, Socket: h.Socket}
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	ask(within, e, key, verbStop)
+	h := ask(within, e, key, verbStop)
 	h.State = wire.HostStopped
-	switch err := ended(within, e); {
-	case err == nil:
-		return h, nil
-	case ctx.Err() != nil:
+	err = ended(within, e)
+	if err == nil || ctx.Err() != nil {
 		return h, ctx.Err()
-	}
-	if pid, _, held := resident.Read(e.Lock); !held || pid != e.PID {
-		return h, nil
 	}
 	h.State = wire.HostKilled
 	if left := proc.Kill(e.PID); len(left) > 0 {
-		return h, fail.Conflict("host_lives", "process %d of %s can't be ended: what is left are %v", e.PID, e.Name, left).WithHint("ps -fp %d", left[0])
+		return h, fail.Conflict("host_lives", "%s can't be ended: process %d is left", e.Name, left[0]).WithHint("ps -fp %d", left[0])
 	}
 	return h, nil
 }
