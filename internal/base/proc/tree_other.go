@@ -5,6 +5,7 @@ package proc
 import (
 	"errors"
 	"os/exec"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,6 +15,9 @@ func adopt() error { return nil }
 
 // Spawn starts cmd as a child that no command's end may touch.
 func Spawn(cmd *exec.Cmd) error { return cmd.Start() }
+
+// mortal does nothing: this system ends no child with its parent.
+func mortal(*syscall.SysProcAttr) {}
 
 // forget does nothing: only the group of a command is ended here.
 func forget(int) {}
