@@ -44,6 +44,7 @@ type CodeAnswer struct {
 	AsOf   *time.Time `json:"as_of,omitempty"`
 	Reason string     `json:"reason,omitempty"` // why it is pending or unavailable
 	Hint   string     `json:"hint,omitempty"`   // a command to type
+	Note   string     `json:"note,omitempty"`   // what is to be known of the server: it is not well, or was started again
 
 	Hover       string         `json:"hover,omitempty"` // Markdown
 	Locations   []CodeLocation `json:"locations,omitempty"`

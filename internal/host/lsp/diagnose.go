@@ -93,12 +93,7 @@ func (h *Host) pull(ctx context.Context, v *service.View, path string) ([]protoc
 		case err != nil:
 			return nil, err
 		case v.Refreshes() == refreshed:
-			if v.Server.Check != nil {
-				if p, ok := v.Pushed(uri); ok {
-					found = merge(found, p.Diagnostics)
-				}
-			}
-			return found, nil
+			return h.checkedBy(v, uri, found)
 		}
 		select {
 		case <-ctx.Done():
@@ -134,6 +129,22 @@ func (h *Host) check(ctx context.Context, v *service.View, path string) error {
 	defer h.mu.Unlock()
 	h.checked[v.Client] = max(h.checked[v.Client], v.Told)
 	return nil
+}
+
+// checkedBy adds what the project's compiler found. Where it could not look, nothing
+// is clean.
+func (h *Host) checkedBy(v *service.View, uri lsptype.DocumentURI, found []protocol.Diagnostic) ([]protocol.Diagnostic, error) {
+	if v.Server.Check == nil {
+		return found, nil
+	}
+	if p, ok := v.Pushed(uri); ok {
+		found = merge(found, p.Diagnostics)
+	}
+	what, _ := v.Health()
+	if !strings.Contains(what, v.Server.Check.Failed) || slices.ContainsFunc(found, func(d protocol.Diagnostic) bool { return d.Severity == lsptype.Error }) {
+		return found, nil
+	}
+	return found, fail.Unavailable("unchecked", "%s has found no error, but the compiler could not look: %s", v.Server.Name, what).WithHint("cargo check")
 }
 
 // merge leaves out what both say: the compiler repeats what the server found.

@@ -206,7 +206,7 @@ func (h *Host) Answer(ctx context.Context, r *request) (*wire.CodeAnswer, error)
 	case err != nil:
 		var refused *protocol.Error
 		if errors.As(err, &refused) {
-			return nil, fail.Failed("server_error", "%s: %s", a.Server.Name, refused.Message)
+			return nil, fail.Failed("server_error", "the language server answers with an error: %s", refused.Message).WithHint("kx lsp status")
 		}
 		return nil, err
 	}
@@ -266,7 +266,9 @@ func (h *Host) begin(a *wire.CodeAnswer, v *service.View) {
 		Server: &wire.CodeServer{Name: v.Name(), Version: v.Version()}, AsOf: &asOf,
 	}
 	if v.Crash != nil {
-		a.Reason = "it was started again: " + v.Crash.Error()
+		a.Note = v.Server.Name + " was started again: " + v.Crash.Error()
+	} else if what, _ := v.Health(); what != "" {
+		a.Note = v.Server.Name + " is not well: " + what
 	}
 }
 
@@ -297,7 +299,7 @@ func (h *Host) one(ctx context.Context, r *request, s *service.Service, path str
 		return nil
 	})
 	if errors.Is(err, errUnsettled) {
-		err = &service.Pending{Server: a.Server.Name, Reason: a.Server.Name + " has not looked at the file yet"}
+		err = &service.Pending{Reason: a.Server.Name + " has not looked at the file yet"}
 	}
 	return a, err
 }

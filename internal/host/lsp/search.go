@@ -71,7 +71,35 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 	case first != nil:
 		return first
 	}
+	if near := h.near(ctx, r, list); len(near) > 0 {
+		a.Candidates = near
+		return nil
+	}
 	return fail.NotFound("no_such_symbol", "nothing here is called %s", r.query.Symbol).WithHint("kx lsp symbols --query %s", lastWord(r.query.Symbol))
+}
+
+// maxNear is how many names are offered in the place of one that there is not.
+const maxNear = 5
+
+// near are symbols that may be meant by a name that nothing has.
+func (h *Host) near(ctx context.Context, r *request, list []work) (near []wire.CodeLocation) {
+	q := wire.CodeQuery{Query: lastWord(r.query.Symbol)}
+	for _, w := range list {
+		var one wire.CodeAnswer
+		if err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
+			one.Symbols = nil
+			return h.find(ctx, v, &q, &one)
+		}); err != nil {
+			continue // what else there is called is only an offer
+		}
+		rank(one.Symbols, q.Query)
+		for _, s := range one.Symbols {
+			if !s.Outside && len(near) < maxNear {
+				near = append(near, wire.CodeLocation{Path: s.Path, Line: s.Line, Column: s.Column, EndLine: s.EndLine, EndColumn: s.EndColumn, Name: s.Name, Kind: s.Kind})
+			}
+		}
+	}
+	return near
 }
 
 // askAt asks about the one place that a symbol has.

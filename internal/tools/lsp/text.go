@@ -62,6 +62,9 @@ func Text(a *wire.CodeAnswer, r Reader) string {
 	for _, s := range a.Skipped {
 		fmt.Fprintf(&b, "[nothing is known of %s: %s, %s]\n", skipped(s), s.State, oneLine(s.Reason))
 	}
+	if a.Note != "" {
+		fmt.Fprintf(&b, "[%s]\n", oneLine(a.Note))
+	}
 	if a.Withheld > 0 {
 		fmt.Fprintf(&b, "[%d left out: policy does not allow to read there]\n", a.Withheld)
 	}

@@ -186,6 +186,10 @@ func (c *Client) Encoding() position.Encoding {
 // Has reports whether the server has a method, by its capabilities or a registration.
 func (c *Client) Has(method string) bool { return c.Caps().Has(method) || c.Registered(method) }
 
+// Health is what it says of itself while it is not well, "" otherwise; broken if it
+// says that it can't work.
+func (c *Client) Health() (what string, broken bool) { return c.said.well() }
+
 // Said is what it complained of last, "" for nothing.
 func (c *Client) Said() string {
 	if said := c.said.last(); said != "" {

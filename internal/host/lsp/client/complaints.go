@@ -25,7 +25,8 @@ type complaints struct {
 
 	mu     sync.Mutex
 	shown  string // the last error that it showed or logged
-	health string // of its status, while that is not well
+	health string // what its status says, while that is not well
+	broken bool   // it says that it can't work
 
 	since time.Time // of the window
 	lines int       // logged in it
@@ -58,10 +59,17 @@ func (s *complaints) message(m lsp.LogMessageParams) {
 func (s *complaints) ill(status protocol.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.health = ""
+	s.health, s.broken = "", status.Health == "error"
 	if status.Health != "" && status.Health != "ok" {
 		s.health = oneLine(status.Message[:min(len(status.Message), maxSaid)])
 	}
+}
+
+// well is Health.
+func (s *complaints) well() (what string, broken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.health, s.broken
 }
 
 // line logs a line, unless there are too many of them.

@@ -47,7 +47,7 @@ func builtIn() []*Language {
 		Ready: client.OnStatus, Diagnostics: Pull, DidSave: true,
 		Options: crates,
 		Reload:  []string{"Cargo.toml", "Cargo.lock", "build.rs", "rust-toolchain", "rust-toolchain.toml", "config.toml"},
-		Check:   &Check{Method: "rust-analyzer/runFlycheck", Token: "rust-analyzer/flycheck"},
+		Check:   &Check{Method: "rust-analyzer/runFlycheck", Token: "rust-analyzer/flycheck", Failed: "cargo check failed"},
 		// The target folder of the workspace can't be written, and is not ours.
 		Env: func(cache string) []string {
 			return []string{"CARGO_TARGET_DIR=" + filepath.Join(cache, "target"), "CARGO_NET_OFFLINE=true"}

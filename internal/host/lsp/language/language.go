@@ -38,6 +38,7 @@ const (
 type Check struct {
 	Method string // the notification, with the document
 	Token  string // how the token of its progress begins
+	Failed string // what is in the server's status where the compiler could not look
 }
 
 // Server is a language server. One that serves several languages is in each of them,

@@ -42,10 +42,7 @@ const (
 )
 
 // Pending says that a server can't tell yet.
-type Pending struct {
-	Server string
-	Reason string
-}
+type Pending struct{ Reason string }
 
 func (p *Pending) Error() string { return p.Reason }
 
@@ -125,7 +122,7 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 		v, err := s.view(ctx, setup, open)
 		if err == nil {
 			v.Crash = crashed
-			err = ask(ctx, v)
+			err = v.ask(ctx, ask)
 		}
 		switch {
 		case err == nil:
@@ -144,6 +141,14 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 		}
 		return err
 	}
+}
+
+// ask asks a server that can work.
+func (v *View) ask(ctx context.Context, ask func(ctx context.Context, v *View) error) error {
+	if what, broken := v.Health(); broken {
+		return fail.Unavailable("server_unwell", "%s can't work: %s", v.Server.Name, what).WithHint("kx lsp status")
+	}
+	return ask(ctx, v)
 }
 
 // overtaken reports whether a server wants to be asked again.
@@ -172,9 +177,9 @@ func (s *Service) late(ctx context.Context, err error) error {
 func (s *Service) pendingStart() *Pending {
 	name := s.candidates()[0].Name
 	if s.starting == nil {
-		return &Pending{name, name + " has not started yet"}
+		return &Pending{name + " has not started yet"}
 	}
-	return &Pending{name, fmt.Sprintf("%s is still starting (%s)", name, ago(s.starting.began))}
+	return &Pending{fmt.Sprintf("%s is still starting (%s)", name, ago(s.starting.began))}
 }
 
 func (r *running) pending() *Pending {
@@ -182,13 +187,13 @@ func (r *running) pending() *Pending {
 	loading, percent, what := r.Loading()
 	switch {
 	case !loading:
-		return &Pending{name, name + " is still at work"}
+		return &Pending{name + " is still at work"}
 	case percent >= 0:
-		return &Pending{name, fmt.Sprintf("%s is still loading the project (%d %%)", name, percent)}
+		return &Pending{fmt.Sprintf("%s is still loading the project (%d %%)", name, percent)}
 	case what != "":
-		return &Pending{name, fmt.Sprintf("%s is still loading the project (%s, %s)", name, what, ago(r.began))}
+		return &Pending{fmt.Sprintf("%s is still loading the project (%s, %s)", name, what, ago(r.began))}
 	}
-	return &Pending{name, fmt.Sprintf("%s is still loading the project (%s)", name, ago(r.began))}
+	return &Pending{fmt.Sprintf("%s is still loading the project (%s)", name, ago(r.began))}
 }
 
 func ago(t time.Time) string { return fmt.Sprintf("%d s", int(time.Since(t).Seconds())) }
