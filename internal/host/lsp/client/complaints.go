@@ -66,7 +66,7 @@ func (s *complaints) ill(status protocol.Status) {
 
 // line logs a line, unless there are too many of them.
 func (s *complaints) line(text string) {
-	if s.log == nil {
+	if text = oneLine(text); s.log == nil || text == "" {
 		return
 	}
 	s.mu.Lock()
@@ -83,6 +83,6 @@ func (s *complaints) line(text string) {
 		s.log(fmt.Sprintf("%d lines are left out", left))
 	}
 	if ok {
-		s.log(oneLine(text))
+		s.log(text)
 	}
 }
