@@ -38,6 +38,7 @@ const (
 	AtOnce     Ready = iota // it makes requests wait until it can answer
 	OnProgress              // by the end of the first work that it reports
 	OnStatus                // by experimental/serverStatus
+	OnFound                 // by saying how many source files it has found, as pyright does
 )
 
 // Options say what to start, and how.
@@ -275,10 +276,11 @@ func (c *Client) supervise() {
 	case why = <-c.broke: // tells more
 	default:
 	}
-	if c.asked.Load() { // whatever its exit status is
-		why = errors.New("was ended")
+	words := c.p.words()
+	if c.asked.Load() { // whatever its exit status is, and its last words
+		why, words = errors.New("was ended"), ""
 	}
-	c.err = fail.Unavailable("lsp_ended", "%s %v%s", c.Name(), why, c.p.words()).Because(fmt.Errorf("%w: %w", ErrEnded, why))
+	c.err = fail.Unavailable("lsp_ended", "%s %v%s", c.Name(), why, words).Because(fmt.Errorf("%w: %w", ErrEnded, why))
 	close(c.over)
 	c.push.wake()
 	c.load.wake()

@@ -74,7 +74,7 @@ func (s *complaints) well() (what string, broken bool) {
 
 // line logs a line, unless there are too many of them.
 func (s *complaints) line(text string) {
-	if s.log == nil {
+	if text = oneLine(text); s.log == nil || text == "" {
 		return
 	}
 	s.mu.Lock()
@@ -91,6 +91,6 @@ func (s *complaints) line(text string) {
 		s.log(fmt.Sprintf("%d lines are left out", left))
 	}
 	if ok {
-		s.log(oneLine(text))
+		s.log(text)
 	}
 }

@@ -15,6 +15,9 @@ const (
 	// when it was started and from when it has its first document; one that reports
 	// nothing has loaded then. It is a moment for those that do.
 	beginsWithin = time.Second
+	// saysWithin is how long a server that says what it has found may say nothing at all;
+	// it was told to be quiet then, and no more is to be expected.
+	saysWithin = 10 * time.Second
 	// maxWork is how many pieces of work of a server are kept track of at once.
 	maxWork = 1000
 	// maxWhat is how much is kept of what it says of one, in bytes.
@@ -31,6 +34,9 @@ type loading struct {
 	work    map[protocol.Word]work
 	title   string    // of the first work, which is how the server calls loading
 	begins  time.Time // until then the first work may begin; zero before it is told so
+	says    time.Time // until then it says something, if it ever does; zero likewise
+	spoke   bool      // it has said something
+	found   bool      // it has said what it has found
 	opened  bool      // it has a document
 	quiet   bool      // its status says that it has loaded
 	message string    // of its status
@@ -75,6 +81,9 @@ func (l *loading) notified(method string) {
 	}
 	l.opened = first
 	l.begins = time.Now().Add(beginsWithin)
+	if !first {
+		l.says = time.Now().Add(saysWithin)
+	}
 	l.changed()
 }
 
@@ -117,6 +126,19 @@ func (l *loading) status(s protocol.Status) {
 	l.changed()
 }
 
+// logged notes what the server logs. Until pyright has said this it answers from the
+// files that are open.
+func (l *loading) logged(text string) {
+	found := strings.HasPrefix(text, "Found ") && strings.Contains(text, " source file") || strings.HasPrefix(text, "No source files found")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ready != OnFound || l.spoke && !found {
+		return
+	}
+	l.spoke, l.found = true, l.found || found
+	l.changed()
+}
+
 func cut(s string) string { return s[:min(len(s), maxWhat)] }
 
 // state tells whether the server is loading, and when that may be over by itself, zero
@@ -125,6 +147,14 @@ func (l *loading) state() (loading bool, until time.Time) {
 	switch l.ready {
 	case OnStatus:
 		return !l.quiet, time.Time{}
+	case OnFound:
+		switch {
+		case l.found:
+			return false, time.Time{}
+		case l.spoke || l.says.IsZero():
+			return true, time.Time{}
+		}
+		return time.Now().Before(l.says), l.says
 	case OnProgress:
 		if l.title == "" {
 			return l.begins.IsZero() || time.Now().Before(l.begins), l.begins

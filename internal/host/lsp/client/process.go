@@ -112,6 +112,7 @@ func (p *process) words() string {
 // end ends the program with all that came from it, and returns what can't be ended.
 func (p *process) end() []int {
 	left := p.child.End()
+	p.wait(2 * lastWords) // it has ended, and is waited for by now or at once
 	p.cell.Leave()
 	p.out.Close()
 	return left

@@ -176,6 +176,7 @@ func (c *Client) message(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return err
 	}
+	c.load.logged(m.Message)
 	c.said.message(m)
 	return nil
 }

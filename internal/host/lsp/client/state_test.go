@@ -75,6 +75,7 @@ func TestLoading(t *testing.T) {
 		"by progress": {OnProgress, []string{"loading=300ms"}, true, "Setting up workspace reading"},
 		"by status":   {OnStatus, []string{"loading=300ms", "status"}, true, ""},
 		"no progress": {OnProgress, nil, true, ""},
+		"by finding":  {OnFound, []string{"loading=300ms", "finds"}, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opt := options(t, c.does...)
@@ -120,6 +121,38 @@ func TestLoadingWhichNeverEnds(t *testing.T) {
 	c.Close()
 	if err := <-ended; !errors.Is(err, ErrEnded) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A server that is quiet is not waited for; one that says something will say what it
+// has found.
+func TestLoadingQuietly(t *testing.T) {
+	l := newLoading(OnFound)
+	now := func() (bool, bool) {
+		loading, until := l.state()
+		return loading, until.IsZero()
+	}
+	if loading, _ := now(); !loading {
+		t.Error("it has loaded before it knows of anything")
+	}
+	l.notified("initialized")
+	if loading, never := now(); !loading || never {
+		t.Error("it is not waited for, or for ever")
+	}
+	l.says = time.Now()
+	if loading, _ := now(); loading {
+		t.Error("it is still waited for")
+	}
+	l.logged("Searching for source files")
+	if loading, never := now(); !loading || !never {
+		t.Error("it spoke, and is not waited for")
+	}
+	for _, text := range []string{"Found 1 source file", "No source files found."} {
+		l.found = false
+		l.logged(text)
+		if loading, _ := now(); loading {
+			t.Errorf("%q was not understood", text)
+		}
 	}
 }
 

@@ -49,7 +49,8 @@ const Usage = `usage: fakelsp [WORD[=VALUE]...]
   pull, register   textDocument/diagnostic, told at once or registered later;
                    else diagnostics are pushed, with a version unless  unversioned
   loading=DUR      have nothing to tell for so long, and report it as work or, with
-                   status, as experimental/serverStatus;  waits  makes requests wait
+                   status, as experimental/serverStatus or, with  finds,  as
+                   files found;  waits  makes requests wait
   unwatched        don't register for changes of files
   child            start a child in a session of its own
   stays            pass over shutdown, exit, the end of the input, and TERM
@@ -297,6 +298,11 @@ func (s *server) load() {
 	if s.has("status") {
 		percent = func(kind string, _ int) {
 			s.tell("experimental/serverStatus", map[string]any{"health": "ok", "quiescent": kind == "end"})
+		}
+	}
+	if s.has("finds") {
+		percent = func(kind string, _ int) {
+			s.tell("window/logMessage", map[string]any{"type": 3, "message": map[string]string{"begin": "Searching for source files", "report": "Assuming", "end": "Found 2 source files"}[kind]})
 		}
 	}
 	s.ask("create", "window/workDoneProgress/create", map[string]any{"token": "load"})
