@@ -51,7 +51,10 @@ func TestWritesWithinATick(t *testing.T) {
 	}
 	// two looks that are not neighbours agree
 	first := last
-	for {
+	for deadline := time.Now().Add(time.Minute); ; {
+		if time.Now().After(deadline) {
+			t.Fatal("no two writes share a tick")
+		}
 		write(t, path, "y1111")
 		one := scan(t, s)
 		write(t, path, "y2222")
