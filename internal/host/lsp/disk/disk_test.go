@@ -88,11 +88,15 @@ func TestDiff(t *testing.T) {
 		"a mode":              {func(t *testing.T, root string) { must(t, os.Chmod(root+"/a.go", 0o755)) }, "~a.go"},
 		"another inode":       {func(t *testing.T, root string) { write(t, root+"/x", "A"); must(t, os.Rename(root+"/x", root+"/a.go")) }, "~a.go"},
 		"two swapped":         {swap, "~a.go ~sub/b.go"},
-		"a hard link, edited": {func(t *testing.T, root string) { write(t, root+"/hard2", "2") }, "~hard1 ~hard2"},
+		"a hard link, edited": {func(t *testing.T, root string) { write(t, root+"/hard2", "2") }, "~hard1 ~hard2 ~soft"},
 		"a link, retargeted": {func(t *testing.T, root string) {
 			must(t, os.Remove(root+"/link"))
 			must(t, os.Symlink("sub/b.go", root+"/link"))
 		}, "~link"},
+		"a link, retargeted to the same inode": {func(t *testing.T, root string) {
+			must(t, os.Remove(root+"/soft"))
+			must(t, os.Symlink("hard2", root+"/soft"))
+		}, "~soft"},
 		"a link's target, edited": {func(t *testing.T, root string) { write(t, root+"/sub/deep/d.go", "D") }, "~link ~sub/deep/d.go"},
 		"a link's target, gone":   {func(t *testing.T, root string) { must(t, os.Remove(root+"/sub/deep/d.go")) }, "-link -sub/deep/d.go"},
 		"a dangling link's target, made": {func(t *testing.T, root string) { write(t, root+"/later", "x") },
@@ -130,6 +134,7 @@ func TestDiff(t *testing.T) {
 			must(t, os.Link(root+"/hard1", root+"/hard2"))
 			must(t, os.Symlink("sub/deep/d.go", root+"/link"))
 			must(t, os.Symlink("later", root+"/dangling"))
+			must(t, os.Symlink("hard1", root+"/soft"))
 			before := scan(t, s)
 			c.change(t, root)
 			after := scan(t, s)

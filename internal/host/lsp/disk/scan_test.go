@@ -97,11 +97,17 @@ func TestScanIsCancelled(t *testing.T) {
 		shared = s.next.waiting == 2
 		s.mu.Unlock()
 	}
+	s.mu.Lock()
+	running, queued := s.running, s.next
+	s.mu.Unlock()
 	cancel()
 	for range 2 {
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("who went away got %v", err)
 		}
+	}
+	if running.ctx.Err() == nil || queued.ctx.Err() != nil {
+		t.Error("a look that nobody waits for goes on, or one ended that somebody waits for")
 	}
 	close(goOn)
 	if err := <-stays; err != nil {
@@ -111,4 +117,31 @@ func TestScanIsCancelled(t *testing.T) {
 		t.Errorf("who had gone before got %v", err)
 	}
 	scan(t, s)
+}
+
+// A look that all callers left before it began is not what a later caller gets.
+func TestScanIsNotJoinedWhenAbandoned(t *testing.T) {
+	_, s := fresh(t)
+	begun, goOn := make(chan bool, 100), make(chan bool)
+	s.sys.now = func() time.Time { begun <- true; <-goOn; return time.Now() }
+	first, last := make(chan error), make(chan error)
+	go func() { _, err := s.Scan(context.Background()); first <- err }()
+	<-begun
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Scan(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("who had gone got %v", err)
+	}
+	go func() { _, err := s.Scan(context.Background()); last <- err }()
+	for queued := false; !queued; {
+		s.mu.Lock()
+		queued = s.next != nil
+		s.mu.Unlock()
+	}
+	close(goOn)
+	for _, c := range []chan error{first, last} {
+		if err := <-c; err != nil {
+			t.Error(err)
+		}
+	}
 }

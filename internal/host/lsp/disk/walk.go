@@ -60,15 +60,9 @@ func (s *Scanner) walk(ctx context.Context) (*tree, error) {
 	if s.was != nil {
 		w.folders = make(map[string]*folder, len(s.was.folders))
 	}
-	var st unix.Stat_t
-	if err := unix.Stat(s.root, &st); err != nil {
-		return nil, err
-	}
-	w.seen[idOf(&st)] = true
 	if err := w.below(ctx, visit{path: s.root, link: true}); err != nil {
 		return nil, err
 	}
-	slices.Sort(w.links)
 	for i := 0; i < len(w.links); i++ { // more are found on the way
 		if !w.leadsOut(w.links[i]) {
 			continue

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,6 +48,15 @@ func TestLinkedFolders(t *testing.T) {
 	if got := names(root, scan(t, s)); !slices.Contains(got, "ext2/o.go") || slices.Contains(got, "ext/o.go") {
 		t.Errorf("without the first link: %q", got)
 	}
+	must(t, os.Remove(root+"/in/again"))
+	if got := names(root, scan(t, s)); !slices.Contains(got, "ext2/deep/p.go") {
+		t.Errorf("with one link: %q", got)
+	}
+	must(t, os.Remove(root+"/ext2"))
+	must(t, os.Symlink("in", root+"/ext2"))
+	if got := names(root, scan(t, s)); !slices.Equal(got, []string{"file", "in/a.go"}) {
+		t.Errorf("with the other link to a folder inside: %q", got)
+	}
 }
 
 func TestSkippedFolders(t *testing.T) {
@@ -62,6 +72,9 @@ func TestSkippedFolders(t *testing.T) {
 		write(t, filepath.Join(root, name), "x")
 	}
 	write(t, root+"/sub/.git", "gitdir: elsewhere")
+	modules := t.TempDir()
+	write(t, modules+"/c/index.js", "x")
+	must(t, os.Symlink(modules, root+"/sub/node_modules"))
 	snap := scan(t, s)
 	want := []string{
 		"docs/.venv/x", "docs/env/x", "docs/servers/x", "docs/vendor/x", "docs/venv/x",
@@ -70,14 +83,14 @@ func TestSkippedFolders(t *testing.T) {
 	if got := names(root, snap); !slices.Equal(got, want) {
 		t.Errorf("files %q, want %q", got, want)
 	}
-	marked := []string{".venv", "env", "node_modules", "php/vendor", "vendor", "venv", "web/node_modules"}
+	marked := []string{".venv", "env", "node_modules", "php/vendor", "sub/node_modules", "vendor", "venv", "web/node_modules"}
 	for i := range marked {
 		marked[i] = filepath.Join(root, marked[i])
 	}
 	if got := slices.Sorted(maps.Keys(snap.Markers())); !slices.Equal(got, marked) {
 		t.Errorf("marked %q, want %q", got, marked)
 	}
-	if len(snap.Skipped) != 18 {
+	if len(snap.Skipped) != 19 {
 		t.Errorf("%d are skipped: %q", len(snap.Skipped), snap.Skipped)
 	}
 }
@@ -152,6 +165,19 @@ func TestRootMoved(t *testing.T) {
 			}
 		})
 	}
+	root, s := fresh(t)
+	write(t, root+"/sub/a.go", "a")
+	asked := 0
+	s.sys.now = func() time.Time {
+		if asked++; asked == 2 { // the look is under way
+			must(t, os.Rename(root, root+"2"))
+		}
+		return time.Now()
+	}
+	if snap, err := s.Scan(context.Background()); !errors.Is(err, ErrMoved) {
+		t.Errorf("moved during a look: %v, %v", snap, err)
+	}
+	must(t, os.RemoveAll(root+"2"))
 	if _, err := New(t.TempDir() + "/none").Scan(context.Background()); !errors.Is(err, ErrMoved) {
 		t.Errorf("a root that never was: %v", err)
 	}
@@ -218,6 +244,14 @@ func TestLimits(t *testing.T) {
 	s.sys.files, s.sys.folders, s.was = 100, 5, nil
 	if snap := scan(t, s); !snap.Partial || snap.Folders != 5 {
 		t.Errorf("partial %v: %d folders", snap.Partial, snap.Folders)
+	}
+	s.sys.folders, s.was = MaxFolders, nil
+	whole := scan(t, s)
+	s.sys.folders = 5
+	scan(t, s)
+	must(t, os.Remove(root+"/d20/f")) // in a folder that is not walked any more
+	if got := tell(root, Diff(whole, scan(t, s))); got != "-d20/f" {
+		t.Errorf("found %q", got)
 	}
 	many, m := fresh(t)
 	for i := range 30 {
