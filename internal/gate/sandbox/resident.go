@@ -18,9 +18,10 @@ import (
 // warm are caches that a program which lives long changes on top. What is in them has
 // its hash for a name, so that a layer may miss what is new below it. All others it
 // reads as they are: in a layer it would not see what is installed meanwhile.
-var warm = []cache{
-	{"go-build", ".cache/go-build", []string{"GOCACHE"}},
-	{"gopls", ".cache/gopls", []string{"GOPLSCACHE"}},
+// The variable names the folder, or the one that it is in.
+var warm = []struct{ name, path, env, value string }{
+	{"go-build", ".cache/go-build", "GOCACHE", ".cache/go-build"},
+	{"gopls", ".cache/gopls", "GOPLSCACHE", ".cache"},
 }
 
 // cacheFolder is the cache in the temp of a program.
@@ -88,9 +89,7 @@ func (b *build) warm(own *scratch.Layers, layers bool) error {
 			return err
 		}
 		b.mount(jail.Mount{Source: dir, Target: dir, Upper: upper, Work: work})
-		for _, v := range c.env {
-			b.env = append(b.env, v+"="+dir)
-		}
+		b.env = append(b.env, c.env+"="+filepath.Join(b.Dirs.Home, c.value))
 	}
 	return nil
 }

@@ -182,7 +182,7 @@ func inTemp(path string) bool {
 
 // keepInSight keeps a home or a workspace in sight that lies in /tmp.
 func (b *build) keepInSight() error {
-	for _, dir := range b.kept(b.place) {
+	for _, dir := range b.kept(b.place, b.plan.Argv[0]) {
 		b.mount(jail.Mount{Source: dir, Target: dir, ReadOnly: true})
 	}
 	return nil
@@ -190,9 +190,10 @@ func (b *build) keepInSight() error {
 
 // kept are the folders of /tmp in which the home, the workspace and programs lie,
 // and what else can be written: the private temp does not hide them.
-func (s *Sandbox) kept(at Place) []string {
+func (s *Sandbox) kept(at Place, more ...string) []string {
 	var list []string
 	needed := append([]string{s.Dirs.Home, at.Workspace}, at.Writable...)
+	needed = append(needed, more...)
 	for _, dir := range append(needed, filepath.SplitList(s.Getenv("PATH"))...) {
 		for _, t := range temps {
 			rest, ok := strings.CutPrefix(dir, t+"/")
