@@ -23,7 +23,7 @@ func parse(text string, isFile func(string) bool) (wire.CodeQuery, error) {
 	}
 	file, line, last, ok := split(text)
 	if !ok {
-		if head, tail, ok := cutLast(text); ok && digits(tail) && head != "" {
+		if head, tail, ok := cutLast(text); ok && digits(tail) && head != "" && !strings.Contains(head, ":") {
 			return wrong("%.200q has a line and no column: expected FILE:LINE:COL or FILE:LINE:NAME", text)
 		}
 		return wrong("%.200q is no address: expected FILE:LINE:COL or FILE:LINE:NAME", text)

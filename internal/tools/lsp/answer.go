@@ -67,7 +67,7 @@ func failure(env *tool.Env, verb string, q wire.CodeQuery, a *wire.CodeAnswer) *
 		}
 		return e
 	case wire.CodeAmbiguous:
-		e := fail.New("ambiguous", fail.ExitUsage, "%s may be any of %d places", meant(q), len(a.Candidates))
+		e := fail.New("ambiguous", fail.ExitUsage, "%s may be any of %s", meant(q), plural(len(a.Candidates), "place", "places"))
 		if len(a.Candidates) > 0 {
 			e = e.WithHint("%s", typed(env, verb, a.Candidates[0]))
 		}

@@ -49,7 +49,7 @@ func Text(a *wire.CodeAnswer, r Reader) string {
 	case a.State == wire.CodePending, a.State == wire.CodeUnavailable:
 		b.WriteString(a.State + ": " + reason(a, "nothing is known") + "\n")
 	case a.State == wire.CodeAmbiguous:
-		fmt.Fprintf(&b, "ambiguous: %d places may be meant\n", len(a.Candidates))
+		fmt.Fprintf(&b, "ambiguous: %s may be meant\n", plural(len(a.Candidates), "place", "places"))
 	}
 	b.WriteString(rows(a.Candidates))
 	if a.Hover != "" {
@@ -58,7 +58,7 @@ func Text(a *wire.CodeAnswer, r Reader) string {
 	b.WriteString(rows(a.Locations))
 	symbols(&b, a.Symbols)
 	findings(&b, a.Diagnostics)
-	patch(&b, a.Patch)
+	patchLines(&b, a.Patch)
 	for _, s := range a.Skipped {
 		fmt.Fprintf(&b, "[nothing is known of %s: %s, %s]\n", skipped(s), s.State, oneLine(s.Reason))
 	}
@@ -271,8 +271,8 @@ func findings(b *strings.Builder, list []wire.Diagnostic) {
 	}
 }
 
-// patch shows the beginning of a patch, by whole lines.
-func patch(b *strings.Builder, text string) {
+// patchLines shows the beginning of a patch, by whole lines.
+func patchLines(b *strings.Builder, text string) {
 	shown := 0
 	for line := range strings.Lines(text) {
 		if shown += len(line); shown > maxPatch {
