@@ -348,7 +348,7 @@ rust      rust-analyzer  failed                  0             it ended 3 times
 	} {
 		b := newBench(t, out.Table)
 		b.opts.App.Now = func() time.Time { return at }
-		o := &HostOptions{App: b.opts.App, Ask: func(_ context.Context, verb string, start bool) (list []json.RawMessage, err error) {
+		o := &HostOptions{App: b.opts.App, Ask: func(_ context.Context, verb, _ string, start bool) (list []json.RawMessage, err error) {
 			if verb != "status" || start {
 				t.Errorf("%s, start %t", verb, start)
 			}
@@ -392,7 +392,7 @@ func TestDoctor(t *testing.T) {
 		{"cobol", `there is no language "cobol"`, 8, true},
 	} {
 		b := newBench(t, out.Table)
-		o := &HostOptions{App: b.opts.App, Language: tt.language, Ask: func(_ context.Context, verb string, start bool) ([]json.RawMessage, error) {
+		o := &HostOptions{App: b.opts.App, Language: tt.language, Ask: func(_ context.Context, verb, _ string, start bool) ([]json.RawMessage, error) {
 			if verb != "doctor" || !start {
 				t.Errorf("%s, start %t", verb, start)
 			}

@@ -144,7 +144,7 @@ func (h *Host) checkedBy(v *service.View, uri lsptype.DocumentURI, found []proto
 	if !strings.Contains(what, v.Server.Check.Failed) || slices.ContainsFunc(found, func(d protocol.Diagnostic) bool { return d.Severity == lsptype.Error }) {
 		return found, nil
 	}
-	return found, fail.Unavailable("unchecked", "%s has found no error, but the compiler could not look: %s", v.Server.Name, what).WithHint("cargo check")
+	return found, fail.Unavailable("unchecked", "%s has found no error, but the compiler could not look: %s", v.Server.Name, brief(what)).WithHint("cargo check")
 }
 
 // merge leaves out what both say: the compiler repeats what the server found.

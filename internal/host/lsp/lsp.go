@@ -268,8 +268,18 @@ func (h *Host) begin(a *wire.CodeAnswer, v *service.View) {
 	if v.Crash != nil {
 		a.Note = v.Server.Name + " was started again: " + v.Crash.Error()
 	} else if what, _ := v.Health(); what != "" {
-		a.Note = v.Server.Name + " is not well: " + what
+		a.Note = v.Server.Name + " is not well: " + brief(what)
 	}
+}
+
+// maxNote is how much of what a server says of itself an answer repeats, in bytes.
+const maxNote = 300
+
+func brief(text string) string {
+	if len(text) <= maxNote {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxNote], "") + "… (kx lsp status has all of it)"
 }
 
 // ask asks about a position.

@@ -146,7 +146,7 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 // ask asks a server that can work.
 func (v *View) ask(ctx context.Context, ask func(ctx context.Context, v *View) error) error {
 	if what, broken := v.Health(); broken {
-		return fail.Unavailable("server_unwell", "%s can't work: %s", v.Server.Name, what).WithHint("kx lsp status")
+		return fail.Unavailable("server_unwell", "%s can't work: %.300s", v.Server.Name, what).WithHint("kx lsp status")
 	}
 	return ask(ctx, v)
 }
