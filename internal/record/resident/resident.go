@@ -42,8 +42,12 @@ func Lock(stateDir, name string) string {
 	return filepath.Join(stateDir, folder, name+".lock")
 }
 
-// Prepare makes the folder in which the lock of a resident lies.
+// Prepare makes what a resident needs to be found and asked: the folder of its lock,
+// and the key of its clients.
 func Prepare(st *state.State, name string) error {
+	if _, err := st.HostKey(); err != nil {
+		return err
+	}
 	_, err := st.Sub(filepath.Base(filepath.Dir(Lock(st.Dir(), name))))
 	return err
 }
