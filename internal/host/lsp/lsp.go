@@ -20,12 +20,9 @@ import (
 	"sync"
 	"time"
 
-	lsptype "github.com/sourcegraph/go-lsp"
-
 	"github.com/kxtools/kx/internal/base/fail"
-	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/base/sock"
-	"github.com/kxtools/kx/internal/host/lsp/client"
+	"github.com/kxtools/kx/internal/host/lsp/ask"
 	"github.com/kxtools/kx/internal/host/lsp/disk"
 	"github.com/kxtools/kx/internal/host/lsp/door"
 	"github.com/kxtools/kx/internal/host/lsp/language"
@@ -38,9 +35,13 @@ import (
 // question that does not wait for loading is still answered.
 const minWait = 2 * time.Second
 
+// maxMoved is how often a symbol is looked for that moves while it is asked about.
+const maxMoved = 5
+
 // Host answers for one workspace.
 type Host struct {
 	root   string
+	code   *ask.Workspace
 	shared *service.Shared
 	end    func() // ends the host
 
@@ -48,12 +49,11 @@ type Host struct {
 	user     []byte // the servers of the user, as the services stand for
 	langs    []*language.Language
 	services []*service.Service
-	checked  map[*client.Client]int64 // up to which change the project's compiler has looked
 }
 
 // New returns the host of a workspace. end is called when the workspace is gone.
 func New(shared *service.Shared, end func()) *Host {
-	return &Host{root: shared.Root, shared: shared, end: end, checked: map[*client.Client]int64{}}
+	return &Host{root: shared.Root, code: ask.In(shared.Root), shared: shared, end: end}
 }
 
 // request is a question on its way.
@@ -81,7 +81,7 @@ func (h *Host) Handle(ctx context.Context, r *sock.Request, send func(any) error
 		return h.status(send)
 	case r.Verb == "doctor":
 		return h.doctor(ctx, q, send)
-	case r.Verb == "diagnostics", r.Verb == "symbols", verbs[r.Verb].answer != nil:
+	case r.Verb == "diagnostics", r.Verb == "symbols", ask.Knows(r.Verb):
 		a, err := h.Answer(ctx, q)
 		if errors.Is(err, disk.ErrMoved) {
 			h.end()
@@ -189,11 +189,14 @@ func (h *Host) Answer(ctx context.Context, r *request) (*wire.CodeAnswer, error)
 	defer cancel()
 	a := &wire.CodeAnswer{Type: "lsp_" + strings.ReplaceAll(r.verb, "-", "_"), V: wire.Version, State: wire.CodeOK}
 	err := h.answer(ctx, r, a)
+	for try := 1; errors.Is(err, ask.ErrGone) && try < maxMoved; try++ {
+		err = h.answer(ctx, r, a)
+	}
 	var late *service.Pending
-	var several *ambiguous
+	var several *ask.Ambiguous
 	switch {
 	case errors.As(err, &several):
-		a.State, a.Candidates, a.Total = wire.CodeAmbiguous, several.places, len(several.places)
+		a.State, a.Candidates, a.Total = wire.CodeAmbiguous, several.Places, len(several.Places)
 	case errors.As(err, &late):
 		a.State, a.Reason = wire.CodePending, late.Reason
 	case errors.Is(err, context.DeadlineExceeded):
@@ -226,7 +229,7 @@ func (h *Host) answer(ctx context.Context, r *request, a *wire.CodeAnswer) error
 	if err := h.checkPath(q.Path); err != nil {
 		return err
 	}
-	a.Path = h.show(q.Path)
+	a.Path = h.code.Show(q.Path)
 	s, l := h.service(q.Path)
 	if s == nil {
 		ext := filepath.Ext(q.Path)
@@ -247,13 +250,13 @@ func (h *Host) answer(ctx context.Context, r *request, a *wire.CodeAnswer) error
 	return s.Do(ctx, &r.setup, []string{q.Path}, func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
 		if r.verb == "symbols" {
-			return h.symbols(ctx, v, q, a)
+			return h.code.Symbols(ctx, v, q, a)
 		}
-		p, err := h.locate(v, q)
+		p, err := h.code.Locate(v, q)
 		if err != nil {
 			return err
 		}
-		return h.ask(ctx, v, r, q, p, a)
+		return h.code.Ask(ctx, v, r.verb, q, p, a)
 	})
 }
 
@@ -268,47 +271,28 @@ func (h *Host) begin(a *wire.CodeAnswer, v *service.View) {
 	if v.Crash != nil {
 		a.Note = v.Server.Name + " was started again: " + v.Crash.Error()
 	} else if what, _ := v.Health(); what != "" {
-		a.Note = v.Server.Name + " is not well: " + brief(what)
+		a.Note = v.Server.Name + " is not well: " + ask.Brief(what)
 	}
-}
-
-// maxNote is how much of what a server says of itself an answer repeats, in bytes.
-const maxNote = 300
-
-func brief(text string) string {
-	if len(text) <= maxNote {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxNote], "") + "… (kx lsp status has all of it)"
-}
-
-// ask asks about a position.
-func (h *Host) ask(ctx context.Context, v *service.View, r *request, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
-	ask := verbs[r.verb]
-	if !v.Has(ask.method) {
-		return fail.Unavailable("not_supported", "%s does not know of %s", v.Server.Name, ask.what).WithHint("kx lsp references --help")
-	}
-	return ask.answer(h, ctx, v, q, p, a)
 }
 
 // one answers with the diagnostics of one file.
 func (h *Host) one(ctx context.Context, r *request, s *service.Service, path string) (*wire.CodeAnswer, error) {
-	a := &wire.CodeAnswer{Type: "lsp_diagnostics", V: wire.Version, Path: h.show(path), State: wire.CodePending}
+	a := &wire.CodeAnswer{Type: "lsp_diagnostics", V: wire.Version, Path: h.code.Show(path), State: wire.CodePending}
 	err := s.Do(ctx, &r.setup, []string{path}, func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
-		found, err := h.diagnose(ctx, v, path)
+		found, err := h.code.Diagnose(ctx, v, path)
 		a.State = wire.CodePending
 		a.Diagnostics, a.Total = found, len(found)
 		if err != nil {
 			return err
 		}
-		if a.State = wire.CodeClean; slices.ContainsFunc(found, isFinding) {
+		if a.State = wire.CodeClean; slices.ContainsFunc(found, ask.IsFinding) {
 			a.State = wire.CodeFindings
 		}
-		cutDiagnostics(&r.query, a)
+		ask.CutDiagnostics(&r.query, a)
 		return nil
 	})
-	if errors.Is(err, errUnsettled) {
+	if errors.Is(err, ask.ErrUnsettled) {
 		err = &service.Pending{Reason: a.Server.Name + " has not looked at the file yet"}
 	}
 	return a, err
@@ -316,7 +300,7 @@ func (h *Host) one(ctx context.Context, r *request, s *service.Service, path str
 
 // checkPath refuses what is no file of the workspace.
 func (h *Host) checkPath(path string) error {
-	if !filepath.IsAbs(path) || !h.inside(path) {
+	if !filepath.IsAbs(path) || !h.code.Inside(path) {
 		return fail.Usage("%s is outside the workspace %s", path, h.root).WithHint("kx -C %s lsp --help", filepath.Dir(path))
 	}
 	fi, err := os.Stat(path)
@@ -325,31 +309,13 @@ func (h *Host) checkPath(path string) error {
 		if _, rootErr := os.Stat(h.root); rootErr != nil {
 			return disk.ErrMoved
 		}
-		return fail.NotFound("no_such_file", "there is no file %s", h.show(path))
+		return fail.NotFound("no_such_file", "there is no file %s", h.code.Show(path))
 	case err != nil:
-		return fail.Failed("unreadable", "%s can't be read: %v", h.show(path), err)
+		return fail.Failed("unreadable", "%s can't be read: %v", h.code.Show(path), err)
 	case fi.IsDir():
-		return fail.Usage("%s is a folder, not a file", h.show(path)).WithHint("kx lsp diagnostics")
+		return fail.Usage("%s is a folder, not a file", h.code.Show(path)).WithHint("kx lsp diagnostics")
 	case !fi.Mode().IsRegular():
-		return fail.Usage("%s is not a regular file", h.show(path))
+		return fail.Usage("%s is not a regular file", h.code.Show(path))
 	}
 	return nil
-}
-
-func (h *Host) inside(path string) bool { return paths.Inside(h.root, path) }
-
-// show is a path as answers have it.
-func (h *Host) show(path string) string {
-	if rel, err := filepath.Rel(h.root, path); err == nil && h.inside(path) {
-		return rel
-	}
-	return path
-}
-
-// abs is the reverse of show.
-func (h *Host) abs(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(h.root, path)
 }

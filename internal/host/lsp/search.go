@@ -1,16 +1,14 @@
 package lsp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/host/lsp/ask"
 	"github.com/kxtools/kx/internal/host/lsp/disk"
 	"github.com/kxtools/kx/internal/host/lsp/service"
 	"github.com/kxtools/kx/pkg/wire"
@@ -18,31 +16,34 @@ import (
 
 // named answers a question about what is called so, in all languages of the workspace.
 func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error {
+	if !ask.Knows(r.verb) {
+		return fail.Usage("%s takes no symbol", r.verb).WithHint("kx lsp %s --help", r.verb)
+	}
 	list, err := h.asked(ctx, r)
 	if err != nil {
 		return err
 	}
 	found := 0
-	var several ambiguous
+	var several ask.Ambiguous
 	var got wire.CodeAnswer
 	var skipped []wire.CodeSkipped
 	var first error
 	for _, w := range list {
 		one := wire.CodeAnswer{Type: a.Type, V: a.V, Language: w.name}
-		var places []place
+		var places []ask.Place
 		var at []wire.CodeLocation
 		err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
 			h.begin(&one, v)
 			var err error
-			if places, err = h.symbol(ctx, v, r.query.Symbol); err != nil || len(places) == 0 {
+			if places, err = h.code.Named(ctx, v, r.query.Symbol); err != nil || len(places) == 0 {
 				return err
 			}
-			if at, err = h.candidates(v, places); err != nil {
+			if at, err = h.code.Candidates(v, places); err != nil {
 				return err
 			}
 			return nil
 		})
-		if err == nil && len(places) == 1 && len(several.places) == 0 {
+		if err == nil && len(places) == 1 && len(several.Places) == 0 {
 			err = h.askAt(ctx, r, w, places[0], &one)
 		}
 		if err != nil {
@@ -57,7 +58,7 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 			continue
 		}
 		if found += len(places); len(places) > 0 {
-			several.places = append(several.places, at...)
+			several.Places = append(several.Places, at...)
 			got = one
 		}
 	}
@@ -75,24 +76,24 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 		a.Candidates = near
 		return nil
 	}
-	return fail.NotFound("no_such_symbol", "nothing here is called %s", r.query.Symbol).WithHint("kx lsp symbols --query %s", lastWord(r.query.Symbol))
+	return fail.NotFound("no_such_symbol", "nothing here is called %s", r.query.Symbol).WithHint("kx lsp symbols --query %s", ask.LastWord(r.query.Symbol))
 }
 
-// maxNear is how many names are offered in the place of one that there is not.
+// maxNear is how many names are offered in the ask.Place of one that there is not.
 const maxNear = 5
 
 // near are symbols that may be meant by a name that nothing has.
 func (h *Host) near(ctx context.Context, r *request, list []work) (near []wire.CodeLocation) {
-	q := wire.CodeQuery{Query: lastWord(r.query.Symbol)}
+	q := wire.CodeQuery{Query: ask.LastWord(r.query.Symbol)}
 	for _, w := range list {
 		var one wire.CodeAnswer
 		if err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
 			one.Symbols = nil
-			return h.find(ctx, v, &q, &one)
+			return h.code.Find(ctx, v, &q, &one)
 		}); err != nil {
 			continue // what else there is called is only an offer
 		}
-		rank(one.Symbols, q.Query)
+		ask.Rank(one.Symbols, q.Query)
 		for _, s := range one.Symbols {
 			if !s.Outside && len(near) < maxNear {
 				near = append(near, wire.CodeLocation{Path: s.Path, Line: s.Line, Column: s.Column, EndLine: s.EndLine, EndColumn: s.EndColumn, Name: s.Name, Kind: s.Kind})
@@ -103,42 +104,18 @@ func (h *Host) near(ctx context.Context, r *request, list []work) (near []wire.C
 }
 
 // askAt asks about the one place that a symbol has.
-func (h *Host) askAt(ctx context.Context, r *request, w work, p place, a *wire.CodeAnswer) error {
-	return w.Do(ctx, &r.setup, []string{p.path}, func(ctx context.Context, v *service.View) error {
+func (h *Host) askAt(ctx context.Context, r *request, w work, p ask.Place, a *wire.CodeAnswer) error {
+	return w.Do(ctx, &r.setup, []string{p.Path}, func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
-		text, err := v.Text(p.path)
+		at, err := h.code.At(v, p)
 		if err != nil {
 			return err
 		}
 		q := r.query
-		q.Path, q.Symbol = p.path, ""
-		a.Path = h.show(p.path)
-		s := h.symbolAt(text, v.Encoding(), p.path, p.sym.Name, p.sym.Kind, p.sym.SelectionRange, p.sym.Range)
-		at, err := text.ToLSP(s.Line, s.Column, v.Encoding())
-		if err != nil {
-			return err
-		}
-		if r.verb == "symbols" || r.verb == "diagnostics" {
-			return fail.Usage("%s takes no symbol", r.verb)
-		}
-		return h.ask(ctx, v, r, &q, at, a)
+		q.Path, q.Symbol = p.Path, ""
+		a.Path = h.code.Show(p.Path)
+		return h.code.Ask(ctx, v, r.verb, &q, at, a)
 	})
-}
-
-// candidates are the places of a name as they are listed.
-func (h *Host) candidates(v *service.View, places []place) (list []wire.CodeLocation, err error) {
-	for _, p := range places {
-		l, err := h.location(v, spot{p.path, false, p.sym.SelectionRange})
-		if err != nil {
-			return nil, err
-		}
-		l.Name, l.Kind = p.sym.Name, kindName(p.sym.Kind)
-		if p.in != "" {
-			l.Name = p.in + "." + p.sym.Name
-		}
-		list = append(list, l)
-	}
-	return list, nil
 }
 
 // search answers with the symbols whose names fit a query.
@@ -156,7 +133,7 @@ func (h *Host) search(ctx context.Context, r *request, a *wire.CodeAnswer) error
 		one := wire.CodeAnswer{Type: a.Type, V: a.V}
 		err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
 			h.begin(&one, v)
-			return h.find(ctx, v, &r.query, &one)
+			return h.code.Find(ctx, v, &r.query, &one)
 		})
 		if err != nil {
 			state, why, fatal := skip(err)
@@ -185,8 +162,8 @@ func (h *Host) search(ctx context.Context, r *request, a *wire.CodeAnswer) error
 		a.Language, a.Server = "", nil
 	}
 	a.Symbols, a.Skipped = all, skipped
-	rank(a.Symbols, r.query.Query)
-	cutSymbols(&r.query, a)
+	ask.Rank(a.Symbols, r.query.Query)
+	ask.CutSymbols(&r.query, a)
 	return nil
 }
 
@@ -262,38 +239,4 @@ func skip(err error) (state, why string, fatal bool) {
 		return wire.CodeUnavailable, reason(err), false
 	}
 	return "", "", true
-}
-
-// rank puts symbols in the order in which somebody who looks for a name wants them: the
-// name itself, what begins with it, what holds it, the rest.
-func rank(list []wire.CodeSymbol, query string) {
-	want := strings.ToLower(lastWord(query))
-	far := func(s wire.CodeSymbol) int {
-		switch name := strings.ToLower(plainName(s.Name)); {
-		case name == want:
-			return 0
-		case strings.HasPrefix(name, want):
-			return 1
-		case strings.Contains(name, want):
-			return 2
-		}
-		return 3
-	}
-	slices.SortStableFunc(list, func(a, b wire.CodeSymbol) int {
-		outside := func(s wire.CodeSymbol) int {
-			if s.Outside {
-				return 1
-			}
-			return 0
-		}
-		return cmp.Or(cmp.Compare(outside(a), outside(b)), cmp.Compare(far(a), far(b)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
-	})
-}
-
-// lastWord is a name without its containers.
-func lastWord(name string) string {
-	if w := words(name); len(w) > 0 {
-		return w[len(w)-1]
-	}
-	return name
 }

@@ -1,7 +1,8 @@
-package lsp
+package ask
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -17,19 +18,19 @@ import (
 	"github.com/kxtools/kx/pkg/wire"
 )
 
-// ambiguous says that an address may mean several places.
-type ambiguous struct{ places []wire.CodeLocation }
+// Ambiguous says that an address may mean several places.
+type Ambiguous struct{ Places []wire.CodeLocation }
 
-func (a *ambiguous) Error() string { return fmt.Sprintf("%d places may be meant", len(a.places)) }
+func (a *Ambiguous) Error() string { return fmt.Sprintf("%d places may be meant", len(a.Places)) }
 
-// locate returns where in an open file a question points.
-func (h *Host) locate(v *service.View, q *wire.CodeQuery) (lsptype.Position, error) {
+// Locate returns where in an open file a question points.
+func (w *Workspace) Locate(v *service.View, q *wire.CodeQuery) (lsptype.Position, error) {
 	text, err := v.Text(q.Path)
 	if err != nil {
 		return lsptype.Position{}, err
 	}
 	if last := text.Lines(); q.Line < 1 || q.Line > last {
-		return lsptype.Position{}, fail.Usage("%s has %d lines, there is no line %d", h.show(q.Path), last, q.Line)
+		return lsptype.Position{}, fail.Usage("%s has %d lines, there is no line %d", w.Show(q.Path), last, q.Line)
 	}
 	column := q.Column
 	if q.Name != "" {
@@ -37,13 +38,13 @@ func (h *Host) locate(v *service.View, q *wire.CodeQuery) (lsptype.Position, err
 		found := position.Names(line, q.Name)
 		switch {
 		case len(found) == 0:
-			return lsptype.Position{}, fail.NotFound("no_such_name", "line %d of %s has no name %s", q.Line, h.show(q.Path), q.Name)
+			return lsptype.Position{}, fail.NotFound("no_such_name", "line %d of %s has no name %s", q.Line, w.Show(q.Path), q.Name)
 		case q.Occurrence > len(found):
-			return lsptype.Position{}, fail.NotFound("no_such_name", "line %d of %s has the name %s only %d times", q.Line, h.show(q.Path), q.Name, len(found))
+			return lsptype.Position{}, fail.NotFound("no_such_name", "line %d of %s has the name %s only %d times", q.Line, w.Show(q.Path), q.Name, len(found))
 		case q.Occurrence > 0:
 			column = found[q.Occurrence-1]
 		case len(found) > 1:
-			return lsptype.Position{}, h.several(q, line, found)
+			return lsptype.Position{}, w.several(q, line, found)
 		default:
 			column = found[0]
 		}
@@ -52,11 +53,11 @@ func (h *Host) locate(v *service.View, q *wire.CodeQuery) (lsptype.Position, err
 }
 
 // several lists the places of a name on one line.
-func (h *Host) several(q *wire.CodeQuery, line string, columns []int) error {
-	a := &ambiguous{}
+func (w *Workspace) several(q *wire.CodeQuery, line string, columns []int) error {
+	a := &Ambiguous{}
 	for _, c := range columns {
-		a.places = append(a.places, wire.CodeLocation{
-			Path: h.show(q.Path), Line: q.Line, Column: c, EndLine: q.Line, EndColumn: c + utf8.RuneCountInString(q.Name),
+		a.Places = append(a.Places, wire.CodeLocation{
+			Path: w.Show(q.Path), Line: q.Line, Column: c, EndLine: q.Line, EndColumn: c + utf8.RuneCountInString(q.Name),
 			Text: clip(line), Name: q.Name,
 		})
 	}
@@ -71,33 +72,33 @@ const maxRows = 100
 // so, where the server does not tell.
 const maxNamed = 500
 
-// place is where something is named.
-type place struct {
-	path string
+// Place is where something is named.
+type Place struct {
+	Path string
 	sym  protocol.DocumentSymbol
 	in   string // its containers
 }
 
-// symbol returns the places of what is called so: NAME, or CONTAINER.NAME.
-func (h *Host) symbol(ctx context.Context, v *service.View, name string) ([]place, error) {
+// Named returns the places of what is called so: NAME, or CONTAINER.NAME.
+func (w *Workspace) Named(ctx context.Context, v *service.View, name string) ([]Place, error) {
 	parts := words(name)
 	if len(parts) == 0 {
 		return nil, fail.Usage("%q is no name", name)
 	}
 	last := parts[len(parts)-1]
-	files, err := h.filesWith(ctx, v, last)
+	files, err := w.filesWith(ctx, v, last)
 	if err != nil {
 		return nil, err
 	}
-	var list, local []place
+	var list, local []Place
 	for _, path := range files {
 		syms, err := documentSymbols(ctx, v, path)
 		if err != nil {
 			return nil, err
 		}
 		walk(syms, "", false, func(in string, inFunction bool, s protocol.DocumentSymbol) {
-			switch p := (place{path, s, in}); {
-			case plainName(s.Name) != last || !fits(parts, h.show(path), in, s):
+			switch p := (Place{path, s, in}); {
+			case plainName(s.Name) != last || !fits(parts, w.Show(path), in, s):
 			case inFunction:
 				local = append(local, p)
 			default:
@@ -108,7 +109,7 @@ func (h *Host) symbol(ctx context.Context, v *service.View, name string) ([]plac
 	if len(list) == 0 {
 		list = local
 	}
-	return h.declared(ctx, v, list)
+	return w.declared(ctx, v, list)
 }
 
 // maxAsked is how many places of one name are asked where they are declared.
@@ -116,17 +117,17 @@ const maxAsked = 20
 
 // declared leaves out the places that only bring in what is declared at another one:
 // some servers list imports as variables.
-func (h *Host) declared(ctx context.Context, v *service.View, list []place) ([]place, error) {
+func (w *Workspace) declared(ctx context.Context, v *service.View, list []Place) ([]Place, error) {
 	if len(list) < 2 || len(list) > maxAsked {
 		return list, nil
 	}
 	at := map[string]bool{} // where they stand
 	for _, p := range list {
-		at[key(p.path, p.sym.SelectionRange.Start)] = true
+		at[key(p.Path, p.sym.SelectionRange.Start)] = true
 	}
-	var own []place
+	var own []Place
 	for _, p := range list {
-		targets, err := definitions(ctx, v, "textDocument/definition", p.path, p.sym.SelectionRange.Start)
+		targets, err := definitions(ctx, v, "textDocument/definition", p.Path, p.sym.SelectionRange.Start)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +135,7 @@ func (h *Host) declared(ctx context.Context, v *service.View, list []place) ([]p
 		for _, t := range targets {
 			path, _ := protocol.ToPath(t.URI)
 			k := key(path, t.Range.Start)
-			elsewhere = elsewhere || at[k] && k != key(p.path, p.sym.SelectionRange.Start)
+			elsewhere = elsewhere || at[k] && k != key(p.Path, p.sym.SelectionRange.Start)
 		}
 		if !elsewhere {
 			own = append(own, p)
@@ -152,7 +153,7 @@ func key(path string, p lsptype.Position) string {
 
 // filesWith returns the files in which something of a name is declared, as far as the
 // server tells, else all that hold the name.
-func (h *Host) filesWith(ctx context.Context, v *service.View, name string) ([]string, error) {
+func (w *Workspace) filesWith(ctx context.Context, v *service.View, name string) ([]string, error) {
 	rows, err := workspaceSymbols(ctx, v, name)
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (h *Host) filesWith(ctx context.Context, v *service.View, name string) ([]s
 	var files []string
 	for _, r := range rows {
 		path, ok := protocol.ToPath(r.Location.URI)
-		if ok && h.inside(path) && plainName(r.Name) == name && !slices.Contains(files, path) {
+		if ok && w.Inside(path) && plainName(r.Name) == name && !slices.Contains(files, path) {
 			files = append(files, path)
 		}
 	}
@@ -248,4 +249,36 @@ func walk(syms []protocol.DocumentSymbol, in string, inFunction bool, visit func
 		function := inFunction || s.Kind == lsptype.SKFunction || s.Kind == lsptype.SKMethod || s.Kind == lsptype.SKConstructor
 		walk(s.Children, below, function, visit)
 	}
+}
+
+// ErrGone says that what was found at a place is not there any more.
+var ErrGone = errors.New("the symbol has moved")
+
+// At returns where the name of a place stands in its file, which is open now.
+func (w *Workspace) At(v *service.View, p Place) (lsptype.Position, error) {
+	text, err := v.Text(p.Path)
+	if err != nil {
+		return lsptype.Position{}, err
+	}
+	s := w.symbolAt(text, v.Encoding(), p.Path, p.sym.Name, p.sym.Kind, p.sym.SelectionRange, p.sym.Range)
+	if s.Line > text.Lines() || !slices.Contains(position.Names(text.Line(s.Line), plainName(p.sym.Name)), s.Column) {
+		return lsptype.Position{}, ErrGone
+	}
+	return text.ToLSP(s.Line, s.Column, v.Encoding())
+}
+
+// Candidates are the places of a name as they are listed.
+func (w *Workspace) Candidates(v *service.View, places []Place) (list []wire.CodeLocation, err error) {
+	for _, p := range places {
+		l, err := w.location(v, spot{p.Path, false, p.sym.SelectionRange})
+		if err != nil {
+			return nil, err
+		}
+		l.Name, l.Kind = p.sym.Name, kindName(p.sym.Kind)
+		if p.in != "" {
+			l.Name = p.in + "." + p.sym.Name
+		}
+		list = append(list, l)
+	}
+	return list, nil
 }

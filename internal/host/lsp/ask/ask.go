@@ -1,4 +1,10 @@
-package lsp
+// Package ask asks a language server that is ready for it what kx lsp wants to know,
+// and turns what it says into documents: positions as people count them, paths as
+// they are seen from the workspace, no more items than were asked for. What a server
+// can't say for sure is an error, never an empty answer.
+//
+// internal/host/lsp asks, once a service has made a View.
+package ask
 
 import (
 	"cmp"
@@ -34,18 +40,18 @@ const (
 type verb struct {
 	method string
 	what   string // what a server without it can't tell
-	answer func(h *Host, ctx context.Context, v *service.View, q *wire.CodeQuery, at lsptype.Position, a *wire.CodeAnswer) error
+	answer func(w *Workspace, ctx context.Context, v *service.View, q *wire.CodeQuery, at lsptype.Position, a *wire.CodeAnswer) error
 }
 
 // verbs are the questions about a position.
 var verbs = map[string]verb{
-	"hover":           {"textDocument/hover", "hovers", (*Host).hover},
+	"hover":           {"textDocument/hover", "hovers", (*Workspace).hover},
 	"definition":      {"textDocument/definition", "definitions", locations("textDocument/definition")},
-	"references":      {"textDocument/references", "references", (*Host).references},
+	"references":      {"textDocument/references", "references", (*Workspace).references},
 	"implementation":  {"textDocument/implementation", "implementations", locations("textDocument/implementation")},
 	"type-definition": {"textDocument/typeDefinition", "type definitions", locations("textDocument/typeDefinition")},
-	"callers":         {"textDocument/prepareCallHierarchy", "callers", (*Host).callers},
-	"rename":          {"textDocument/rename", "renames", (*Host).rename},
+	"callers":         {"textDocument/prepareCallHierarchy", "callers", (*Workspace).callers},
+	"rename":          {"textDocument/rename", "renames", (*Workspace).rename},
 }
 
 // at is the position of a question as the protocol sends it.
@@ -53,7 +59,7 @@ func at(path string, p lsptype.Position) lsptype.TextDocumentPositionParams {
 	return lsptype.TextDocumentPositionParams{TextDocument: lsptype.TextDocumentIdentifier{URI: protocol.FromPath(path)}, Position: p}
 }
 
-func (h *Host) hover(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
+func (w *Workspace) hover(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
 	var found protocol.Hover
 	if err := v.Call(ctx, "textDocument/hover", at(q.Path, p), &found); err != nil {
 		return err
@@ -68,13 +74,13 @@ func (h *Host) hover(ctx context.Context, v *service.View, q *wire.CodeQuery, p 
 }
 
 // locations answers with what a method gives back.
-func locations(method string) func(h *Host, ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
-	return func(h *Host, ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
+func locations(method string) func(w *Workspace, ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
+	return func(w *Workspace, ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
 		found, err := definitions(ctx, v, method, q.Path, p)
 		if err != nil {
 			return err
 		}
-		return h.locations(v, q, a, found)
+		return w.locations(v, q, a, found)
 	}
 }
 
@@ -84,17 +90,17 @@ func definitions(ctx context.Context, v *service.View, method, path string, p ls
 	return found, err
 }
 
-func (h *Host) references(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
+func (w *Workspace) references(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
 	var found protocol.Locations
 	params := lsptype.ReferenceParams{TextDocumentPositionParams: at(q.Path, p), Context: lsptype.ReferenceContext{IncludeDeclaration: true}}
 	if err := v.Call(ctx, "textDocument/references", params, &found); err != nil {
 		return err
 	}
-	return h.locations(v, q, a, found)
+	return w.locations(v, q, a, found)
 }
 
 // callers answers with the places that call what stands at a position.
-func (h *Host) callers(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
+func (w *Workspace) callers(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
 	var items []protocol.CallHierarchyItem
 	if err := v.Call(ctx, "textDocument/prepareCallHierarchy", at(q.Path, p), &items); err != nil {
 		return err
@@ -113,31 +119,31 @@ func (h *Host) callers(ctx context.Context, v *service.View, q *wire.CodeQuery, 
 			}
 		}
 	}
-	if err := h.locations(v, q, a, found); err != nil {
+	if err := w.locations(v, q, a, found); err != nil {
 		return err
 	}
 	for i := range a.Locations {
 		l := &a.Locations[i]
-		item := from[h.back(l)]
+		item := from[w.back(l)]
 		l.Name, l.Kind = item.Name, kindName(item.Kind)
 	}
 	return nil
 }
 
 // back is a location as the server gave it.
-func (h *Host) back(l *wire.CodeLocation) lsptype.Location {
-	return lsptype.Location{URI: protocol.FromPath(h.abs(l.Path)), Range: lspRange(l.Range)}
+func (w *Workspace) back(l *wire.CodeLocation) lsptype.Location {
+	return lsptype.Location{URI: protocol.FromPath(w.Abs(l.Path)), Range: lspRange(l.Range)}
 }
 
 // locations puts places into an answer: sorted, each once, the first ones that fit.
-func (h *Host) locations(v *service.View, q *wire.CodeQuery, a *wire.CodeAnswer, found []lsptype.Location) error {
+func (w *Workspace) locations(v *service.View, q *wire.CodeQuery, a *wire.CodeAnswer, found []lsptype.Location) error {
 	list := make([]spot, 0, len(found))
 	for _, l := range found {
 		path, ok := protocol.ToPath(l.URI)
 		if !ok {
 			path = string(l.URI) // of no file: a part of an archive, say
 		}
-		list = append(list, spot{path, !h.inside(path), l.Range})
+		list = append(list, spot{path, !w.Inside(path), l.Range})
 	}
 	slices.SortFunc(list, spot.compare)
 	list = slices.Compact(list)
@@ -146,7 +152,7 @@ func (h *Host) locations(v *service.View, q *wire.CodeQuery, a *wire.CodeAnswer,
 		list, a.Truncated = list[:most], true
 	}
 	for _, s := range list {
-		l, err := h.location(v, s)
+		l, err := w.location(v, s)
 		if err != nil {
 			return err
 		}
@@ -174,8 +180,8 @@ func (s spot) compare(o spot) int {
 
 // location converts a piece of a file. Where the file can't be read, outside of the
 // workspace, it has only the server's numbers.
-func (h *Host) location(v *service.View, s spot) (wire.CodeLocation, error) {
-	l := wire.CodeLocation{Path: h.show(s.path), Outside: s.outside, Range: wireRange(s.rng)}
+func (w *Workspace) location(v *service.View, s spot) (wire.CodeLocation, error) {
+	l := wire.CodeLocation{Path: w.Show(s.path), Outside: s.outside, Range: wireRange(s.rng)}
 	text, err := v.Text(s.path)
 	if err != nil {
 		if !s.outside {
@@ -190,8 +196,8 @@ func (h *Host) location(v *service.View, s spot) (wire.CodeLocation, error) {
 	return l, nil
 }
 
-// symbols answers with the symbols of a file.
-func (h *Host) symbols(ctx context.Context, v *service.View, q *wire.CodeQuery, a *wire.CodeAnswer) error {
+// Symbols answers with the symbols of a file.
+func (w *Workspace) Symbols(ctx context.Context, v *service.View, q *wire.CodeQuery, a *wire.CodeAnswer) error {
 	syms, err := documentSymbols(ctx, v, q.Path)
 	if err != nil {
 		return err
@@ -203,7 +209,7 @@ func (h *Host) symbols(ctx context.Context, v *service.View, q *wire.CodeQuery, 
 	var add func(syms []protocol.DocumentSymbol, in string, depth int)
 	add = func(syms []protocol.DocumentSymbol, in string, depth int) {
 		for _, s := range syms {
-			c := h.symbolAt(text, v.Encoding(), q.Path, s.Name, s.Kind, s.SelectionRange, s.Range)
+			c := w.symbolAt(text, v.Encoding(), q.Path, s.Name, s.Kind, s.SelectionRange, s.Range)
 			c.Container, c.Depth = in, depth
 			a.Symbols = append(a.Symbols, c)
 			below := s.Name
@@ -214,11 +220,11 @@ func (h *Host) symbols(ctx context.Context, v *service.View, q *wire.CodeQuery, 
 		}
 	}
 	add(syms, "", 0)
-	cutSymbols(q, a)
+	CutSymbols(q, a)
 	return nil
 }
 
-func cutSymbols(q *wire.CodeQuery, a *wire.CodeAnswer) {
+func CutSymbols(q *wire.CodeQuery, a *wire.CodeAnswer) {
 	a.Total = len(a.Symbols)
 	if most := limit(q.Limit, usualSymbols, mostItems); a.Total > most {
 		a.Symbols, a.Truncated = a.Symbols[:most], true
@@ -227,8 +233,8 @@ func cutSymbols(q *wire.CodeQuery, a *wire.CodeAnswer) {
 
 // symbolAt converts a symbol. A server that gives all of it for its name has its name
 // looked for.
-func (h *Host) symbolAt(text *position.Text, enc position.Encoding, path, name string, kind lsptype.SymbolKind, own, all lsptype.Range) wire.CodeSymbol {
-	s := wire.CodeSymbol{Name: name, Kind: kindName(kind), Path: h.show(path), Outside: !h.inside(path), Range: wireRange(all)}
+func (w *Workspace) symbolAt(text *position.Text, enc position.Encoding, path, name string, kind lsptype.SymbolKind, own, all lsptype.Range) wire.CodeSymbol {
+	s := wire.CodeSymbol{Name: name, Kind: kindName(kind), Path: w.Show(path), Outside: !w.Inside(path), Range: wireRange(all)}
 	s.Line, s.Column = text.FromLSP(own.Start, enc)
 	s.EndLine, s.EndColumn = text.FromLSP(all.End, enc)
 	if own == all && s.Line <= text.Lines() {
@@ -254,9 +260,9 @@ func workspaceSymbols(ctx context.Context, v *service.View, query string) ([]pro
 	return rows, err
 }
 
-// find answers with the symbols of the workspace whose names fit a query, of one
+// Find answers with the symbols of the workspace whose names fit a query, of one
 // language.
-func (h *Host) find(ctx context.Context, v *service.View, q *wire.CodeQuery, a *wire.CodeAnswer) error {
+func (w *Workspace) Find(ctx context.Context, v *service.View, q *wire.CodeQuery, a *wire.CodeAnswer) error {
 	if !v.Has("workspace/symbol") {
 		return fail.Unavailable("not_supported", "%s does not look for symbols", v.Server.Name)
 	}
@@ -271,7 +277,7 @@ func (h *Host) find(ctx context.Context, v *service.View, q *wire.CodeQuery, a *
 		}
 		text, err := v.Text(path)
 		if err != nil {
-			if !h.inside(path) {
+			if !w.Inside(path) {
 				continue // nothing can be said of its columns
 			}
 			return err
@@ -280,7 +286,7 @@ func (h *Host) find(ctx context.Context, v *service.View, q *wire.CodeQuery, a *
 		if r.Location.Range != nil {
 			rng = *r.Location.Range
 		}
-		s := h.symbolAt(text, v.Encoding(), path, r.Name, r.Kind, rng, rng)
+		s := w.symbolAt(text, v.Encoding(), path, r.Name, r.Kind, rng, rng)
 		s.Container = r.ContainerName
 		a.Symbols = append(a.Symbols, s)
 	}
@@ -318,4 +324,50 @@ func lspRange(r *wire.CodeRange) lsptype.Range {
 		Start: lsptype.Position{Line: r.Start.Line, Character: r.Start.Character},
 		End:   lsptype.Position{Line: r.End.Line, Character: r.End.Character},
 	}
+}
+
+// Knows reports whether a verb asks about a position.
+func Knows(verb string) bool { return verbs[verb].answer != nil }
+
+// Ask asks about a position in an open file, with a verb that it knows.
+func (w *Workspace) Ask(ctx context.Context, v *service.View, name string, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
+	ask := verbs[name]
+	if !v.Has(ask.method) {
+		return fail.Unavailable("not_supported", "%s does not know of %s", v.Server.Name, ask.what).WithHint("kx lsp references --help")
+	}
+	return ask.answer(w, ctx, v, q, p, a)
+}
+
+// Rank puts symbols in the order in which somebody who looks for a name wants them: the
+// name itself, what begins with it, what holds it, the rest.
+func Rank(list []wire.CodeSymbol, query string) {
+	want := strings.ToLower(LastWord(query))
+	far := func(s wire.CodeSymbol) int {
+		switch name := strings.ToLower(plainName(s.Name)); {
+		case name == want:
+			return 0
+		case strings.HasPrefix(name, want):
+			return 1
+		case strings.Contains(name, want):
+			return 2
+		}
+		return 3
+	}
+	slices.SortStableFunc(list, func(a, b wire.CodeSymbol) int {
+		outside := func(s wire.CodeSymbol) int {
+			if s.Outside {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(outside(a), outside(b)), cmp.Compare(far(a), far(b)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
+	})
+}
+
+// LastWord is a name without its containers.
+func LastWord(name string) string {
+	if w := words(name); len(w) > 0 {
+		return w[len(w)-1]
+	}
+	return name
 }

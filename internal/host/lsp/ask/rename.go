@@ -1,4 +1,4 @@
-package lsp
+package ask
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strings"
 
 	lsptype "github.com/sourcegraph/go-lsp"
 
@@ -17,7 +18,7 @@ import (
 
 // rename answers with the edits that give what stands at a position a new name. It
 // changes nothing.
-func (h *Host) rename(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
+func (w *Workspace) rename(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
 	var edit protocol.WorkspaceEdit
 	params := lsptype.RenameParams{TextDocument: lsptype.TextDocumentIdentifier{URI: protocol.FromPath(q.Path)}, Position: p, NewName: q.NewName}
 	err := v.Call(ctx, "textDocument/rename", params, &edit)
@@ -33,10 +34,10 @@ func (h *Host) rename(ctx context.Context, v *service.View, q *wire.CodeQuery, p
 	}
 	for _, d := range edit.Documents {
 		path, ok := protocol.ToPath(d.URI)
-		if !ok || !h.inside(path) {
+		if !ok || !w.Inside(path) {
 			return fail.Denied("outside_workspace", "the rename would change %s, which is outside the workspace", path)
 		}
-		one, err := h.edits(v, path, d.Edits)
+		one, err := w.edits(v, path, d.Edits)
 		if err != nil {
 			return err
 		}
@@ -45,12 +46,12 @@ func (h *Host) rename(ctx context.Context, v *service.View, q *wire.CodeQuery, p
 			a.Total += len(one.Edits)
 		}
 	}
-	slices.SortFunc(a.Edits, func(x, y wire.CodeEdits) int { return compareStrings(x.Path, y.Path) })
+	slices.SortFunc(a.Edits, func(x, y wire.CodeEdits) int { return strings.Compare(x.Path, y.Path) })
 	return nil
 }
 
 // edits converts the changes of one file.
-func (h *Host) edits(v *service.View, path string, edits []lsptype.TextEdit) (*wire.CodeEdits, error) {
+func (w *Workspace) edits(v *service.View, path string, edits []lsptype.TextEdit) (*wire.CodeEdits, error) {
 	text, err := v.Text(path)
 	if err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (h *Host) edits(v *service.View, path string, edits []lsptype.TextEdit) (*w
 	slices.SortStableFunc(one.Edits, func(x, y wire.CodeEdit) int { return x.Start - y.Start })
 	for i := 1; i < len(one.Edits); i++ {
 		if one.Edits[i].Start < one.Edits[i-1].End {
-			return nil, fail.Failed("rename_refused", "%s gives edits of %s that overlap", v.Server.Name, h.show(path))
+			return nil, fail.Failed("rename_refused", "%s gives edits of %s that overlap", v.Server.Name, w.Show(path))
 		}
 	}
 	return one, nil
