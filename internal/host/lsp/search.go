@@ -79,7 +79,7 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 	return fail.NotFound("no_such_symbol", "nothing here is called %s", r.query.Symbol).WithHint("kx lsp symbols --query %s", ask.LastWord(r.query.Symbol))
 }
 
-// maxNear is how many names are offered in the ask.Place of one that there is not.
+// maxNear is how many names are offered in the place of one that there is not.
 const maxNear = 5
 
 // near are symbols that may be meant by a name that nothing has.

@@ -70,7 +70,9 @@ func Text(a *wire.CodeAnswer, r Reader) string {
 	}
 	switch a.State {
 	case wire.CodeOK, wire.CodeClean, wire.CodeFindings:
-		b.WriteString(last(a, r) + "\n")
+		if len(a.Candidates) == 0 { // which are what was not found
+			b.WriteString(last(a, r) + "\n")
+		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

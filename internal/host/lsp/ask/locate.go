@@ -98,7 +98,7 @@ func (w *Workspace) Named(ctx context.Context, v *service.View, name string) ([]
 		}
 		walk(syms, "", false, func(in string, inFunction bool, s protocol.DocumentSymbol) {
 			switch p := (Place{path, s, in}); {
-			case plainName(s.Name) != last || !fits(parts, w.Show(path), in, s):
+			case plainName(s.Name) != last || !fits(parts, filepath.Join(filepath.Base(w.root), w.Show(path)), in, s):
 			case inFunction:
 				local = append(local, p)
 			default:
@@ -218,7 +218,8 @@ func plainName(name string) string {
 }
 
 // fits reports whether the containers that a name is asked for with are those of a
-// symbol: what stands around it in its file, the file itself, its folders.
+// symbol: what stands around it in its file, the file itself, its folders up to the
+// workspace.
 func fits(parts []string, path, in string, s protocol.DocumentSymbol) bool {
 	dir, file := filepath.Split(path)
 	file = strings.TrimSuffix(file, filepath.Ext(file))
