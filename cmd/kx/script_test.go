@@ -21,6 +21,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/term"
 	"github.com/kxtools/kx/internal/cmd/kxdmain"
+	"github.com/kxtools/kx/internal/host/lsp/faketest"
 )
 
 // scripts is the folder of the black-box scripts, a folder a noun.
@@ -34,8 +35,10 @@ func TestMain(m *testing.M) {
 		"kxd": func() {
 			os.Exit(kxdmain.Main(context.Background(), os.Args[1:], term.System(), os.Getenv, version))
 		},
+		"resident":  resident,
 		"rogue":     rogue,
 		"fakemodel": fakeModel,
+		"fakelsp":   func() { os.Exit(faketest.Main()) },
 		"without":   without,
 	})
 }
@@ -82,7 +85,10 @@ func setup(env *testscript.Env) error {
 		return err
 	}
 	env.Defer(func() {
-		endHost(filepath.Join(home, ".local/state/kx/approvals/host.lock"), home)
+		locks, _ := filepath.Glob(filepath.Join(home, ".local/state/kx/hosts/*.lock"))
+		for _, lock := range append(locks, filepath.Join(home, ".local/state/kx/approvals/host.lock")) {
+			endHost(lock, home)
+		}
 		os.RemoveAll(runtime)
 	})
 	for k, v := range map[string]string{
@@ -103,7 +109,7 @@ func setup(env *testscript.Env) error {
 	return nil
 }
 
-// endHost ends the approval host that a script started; it would end by itself
+// endHost ends a resident that a script started; it would end by itself
 // when nobody has used it for a while. Its lock names it, its line says whose
 // it is.
 func endHost(lock, home string) {

@@ -84,9 +84,10 @@ func (r *run) invoke(ctx context.Context) (res *wire.Result) {
 	}()
 	env := &tool.Env{
 		Workspace: r.judge.Workspace, Cwd: r.judge.Cwd, Home: r.gate.Home,
-		Judged:  r.judge.Judged(r.call.Tool, r.call.Input),
-		MayRead: r.Batch.judge.MayRead(r.call.Tool, r.decision),
-		Secrets: r.secrets,
+		Judged:   r.judge.Judged(r.call.Tool, r.call.Input),
+		MayRead:  r.Batch.judge.MayRead(r.call.Tool, r.decision),
+		MayWrite: r.Batch.judge.MayWrite(r.call.Tool, r.input, r.decision),
+		Secrets:  r.secrets,
 		Standing: tool.Standing{
 			Config: r.judge.Config, Code: r.judge.Trust.Level == trust.LevelCode,
 			Hidden: func() []string { return r.judge.Place(r.gate.Session).Hidden },

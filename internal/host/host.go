@@ -1,11 +1,14 @@
 // Package host is how residents live. A client that finds none starts kxd, waits
 // until it listens, and talks to it (Resident); the resident takes its lock,
-// listens, serves, and ends when it is idle (Live). What a resident does stands in
-// the packages below.
+// listens, serves, and ends when it is idle (Frame, Live). What a resident does stands
+// in the packages below; what all of them tell and how they are ended, here.
 //
-// One resident of a kind serves a state directory. The lock that it holds while it
+// One resident of a name serves a state directory. The lock that it holds while it
 // lives says so, and says where its socket is: only that file is believed, for the
 // socket of the usual name may be another state directory's.
+//
+// A client never talks to an older kx than its own for long: a resident of an older
+// version, or one whose program was replaced on disk, makes room for a new one.
 package host
 
 import (
@@ -21,17 +24,18 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
 	"github.com/kxtools/kx/internal/base/proc"
+	"github.com/kxtools/kx/internal/base/sock"
+	"github.com/kxtools/kx/internal/record/resident"
+	"github.com/kxtools/kx/pkg/socket"
 )
 
 const (
-	// startTime is how long a resident may take to listen. It takes about
-	// 10 ms; the rest is for machines under load.
+	// startTime is how long a resident may take to listen, also where an older one
+	// has to end first. It takes about 10 ms; the rest is for machines under load.
 	startTime = 10 * time.Second
 	// retry is the pause between two tries to reach a resident that is
 	// starting or ending.
 	retry = 20 * time.Millisecond
-	// maxLock bounds a lock file: it holds a pid and a path.
-	maxLock = 4096
 )
 
 // What a resident says to the client that started it.
@@ -40,59 +44,117 @@ const (
 	Busy  = "busy"  // another one lives
 )
 
-// Resident is one kind of resident of one state directory.
+// Resident is one kind of resident of one state directory, as a client sees it.
 type Resident struct {
-	Kxd    string   // the program
-	Args   []string // its verb and what it needs to know
-	Socket string   // where it shall listen
-	Lock   string   // what it holds while it lives
+	Kxd     string   // the program
+	Args    []string // its verb and what it needs to know
+	Socket  string   // where it shall listen
+	Lock    string   // what it holds while it lives
+	Version string   // of the client
+	KeyName string
+	Key     []byte
 }
 
-// Connect calls try with the socket of the living resident, starting the resident
-// if need be. try reports there = false if nobody answered, which may be because
-// the resident was just ending; then Connect looks again.
-func (r Resident) Connect(ctx context.Context, try func(ctx context.Context, socket string) (there bool, err error)) error {
+// errGone says that a resident was just ending, or has to.
+var errGone = errors.New("the resident ends")
+
+// Connect returns a connection to the resident, which it starts if need be.
+func (r Resident) Connect(ctx context.Context) (*socket.Client, error) {
 	starting, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for {
-		if socket := r.registered(); socket != "" {
-			if there, err := try(starting, socket); there || err != nil {
-				return err
-			}
+		c, err := r.reach(starting)
+		if err == nil {
+			return c, nil
 		}
-		said, err := r.start(starting)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
-		if err != nil {
-			return err
+		if starting.Err() != nil {
+			return nil, r.silent()
 		}
-		if said == Ready {
-			continue
+		if !errors.Is(err, errGone) {
+			return nil, err
 		}
-		// Another one is starting, or has not quite ended.
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		case <-starting.Done():
-			return r.silent()
+			return nil, r.silent()
 		case <-time.After(retry):
 		}
 	}
 }
 
-// registered is where the resident that holds the lock listens, "" if there is
-// none or it does not listen yet.
-func (r Resident) registered() string {
-	if !fsx.Locked(r.Lock) {
-		return ""
+// reach connects to the one that lives, or starts one and connects to that.
+func (r Resident) reach(ctx context.Context) (*socket.Client, error) {
+	said := ""
+	_, path, held := resident.Read(r.Lock)
+	if !held {
+		var err error
+		if said, err = r.start(ctx); err != nil {
+			return nil, err
+		}
+		_, path, _ = resident.Read(r.Lock)
 	}
-	data, _, err := fsx.ReadRegular(r.Lock, maxLock)
+	if path == "" {
+		return nil, errGone // it does not listen yet
+	}
+	return r.dial(ctx, path, said == Ready)
+}
+
+// dial connects to a resident that is not older than this client, and does not end.
+// fresh says that it was just started.
+func (r Resident) dial(ctx context.Context, path string, fresh bool) (*socket.Client, error) {
+	c, err := socket.Dial(ctx, socket.Options{Socket: path, KeyName: r.KeyName, Key: r.Key})
 	if err != nil {
-		return ""
+		return nil, r.failure(err)
 	}
-	_, path, _ := strings.Cut(strings.TrimSpace(string(data)), " ")
-	return path
+	switch order := compare(r.Version, c.Version); {
+	case order < 0:
+		err = fail.Unavailable("newer_host", "the %s host that runs is kx %s, newer than this client (%s)", c.Name, c.Version, r.Version).WithHint("kx version")
+	case order > 0 && fresh: // the next one would be the same
+		err = fail.Unavailable("older_kxd", "%s is kx %s, older than this client (%s)", r.Kxd, c.Version, r.Version).WithHint("kx doctor")
+	case order > 0:
+		err = c.Ask(ctx, verbStop, nil, &struct{}{})
+		if err = r.failure(err); err == nil {
+			err = errGone
+		}
+	default:
+		err = r.failure(c.Ask(ctx, verbReady, nil, &struct{}{}))
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// failure returns errGone for what another try may mend.
+func (r Resident) failure(err error) error {
+	var e *socket.Error
+	switch {
+	case errors.Is(err, socket.ErrNoHost), errors.Is(err, socket.ErrClosed):
+		return errGone
+	case errors.As(err, &e) && e.Code == sock.Older:
+		return errGone
+	}
+	return Failure("kxd "+r.Args[0], err)
+}
+
+// Failure returns what a resident answered, or why it did not, as an error of kx. who is
+// the resident.
+func Failure(who string, err error) error {
+	var e *socket.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &e):
+		return &fail.Error{Code: e.Code, Exit: e.Exit, Msg: e.Message, Hint: e.Hint}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return fail.Unavailable("no_host", "%s can't be reached: %v", who, err).WithHint("kx doctor").Because(err)
 }
 
 func (r Resident) silent() error {

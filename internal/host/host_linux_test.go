@@ -1,15 +1,9 @@
 package host
 
 import (
-	"bufio"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -25,6 +19,9 @@ import (
 	"github.com/kxtools/kx/internal/base/fsx"
 	"github.com/kxtools/kx/internal/base/signals"
 	"github.com/kxtools/kx/internal/base/sock"
+	"github.com/kxtools/kx/internal/record/resident"
+	"github.com/kxtools/kx/internal/record/state"
+	"github.com/kxtools/kx/pkg/socket"
 )
 
 // soon bounds what takes milliseconds, on a slow machine.
@@ -56,11 +53,13 @@ var programs = map[string]func(arg map[string]string) error{
 		if err != nil {
 			return err
 		}
-		return Live(ctx, Place{Lock: arg["lock"], Socket: arg["socket"], Said: os.Stdout}, &sock.Server{
-			Name: "test", Version: "1", Idle: idle, Handle: tell,
+		at := Place{Lock: arg["lock"], Socket: arg["socket"], Said: os.Stdout, End: func() { os.WriteFile(arg["lock"]+".ended", nil, 0o600) }}
+		return Live(ctx, at, &sock.Server{
+			Name: "test", Version: arg["version"], Idle: idle, Handle: tell,
 			Keys: map[string]func() ([]byte, error){"host": func() ([]byte, error) { return key, nil }},
 		})
 	},
+	"framed":    framed,
 	"complains": func(map[string]string) error { return errors.New("the state directory is on fire") },
 	"dies":      func(map[string]string) error { os.Exit(3); return nil },
 	"hangs": func(arg map[string]string) error {
@@ -79,7 +78,14 @@ type told struct {
 	Stdin        string
 }
 
-func tell(context.Context, *sock.Request, func(any) error) (any, error) {
+func tell(ctx context.Context, r *sock.Request, _ func(any) error) (any, error) {
+	switch r.Verb {
+	case "hang": // until it is told to end
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case "deaf": // whatever it is told
+		time.Sleep(time.Hour)
+	}
 	var d told
 	d.PID, d.Env = os.Getpid(), os.Environ()
 	d.Cwd, _ = os.Getwd()
@@ -113,7 +119,10 @@ func newHome(t *testing.T, dir string, program string, args ...string) *home {
 		t.Cleanup(func() { os.RemoveAll(dir) })
 	}
 	h := &home{t: t, lock: filepath.Join(t.TempDir(), "host.lock"), dir: dir}
-	h.Resident = Resident{Kxd: exe, Args: append([]string{program, "--lock", h.lock}, args...), Socket: filepath.Join(dir, "r.sock"), Lock: h.lock}
+	h.Resident = Resident{
+		Kxd: exe, Args: append([]string{program, "--lock", h.lock}, args...), Socket: filepath.Join(dir, "r.sock"), Lock: h.lock,
+		Version: "1.0.0", KeyName: "host", Key: key,
+	}
 	t.Cleanup(func() {
 		data, _ := os.ReadFile(h.lock)
 		var pid int
@@ -124,38 +133,9 @@ func newHome(t *testing.T, dir string, program string, args ...string) *home {
 	return h
 }
 
-func resident(t *testing.T, dir string) *home {
+func newResident(t *testing.T, dir string) *home {
 	t.Helper()
-	return newHome(t, dir, "resident", "--idle", "1h")
-}
-
-// ask makes a request of the resident behind socket.
-func ask(socket string) (there bool, d told, err error) {
-	c, err := net.Dial("unix", socket)
-	if err != nil {
-		return false, d, nil
-	}
-	defer c.Close()
-	c.SetDeadline(time.Now().Add(soon))
-	lines := bufio.NewReader(c)
-	line, err := lines.ReadString('\n')
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
-		return false, d, nil
-	}
-	var hello sock.Hello
-	if err := json.Unmarshal([]byte(line), &hello); err != nil {
-		return true, d, err
-	}
-	nonce, _ := hex.DecodeString(hello.Nonce)
-	mac := hmac.New(sha256.New, key)
-	mac.Write(nonce)
-	fmt.Fprintf(c, `{"type":"auth","v":1,"key":"host","mac":"%x"}`+"\n"+`{"id":1,"verb":"tell"}`+"\n", mac.Sum(nil))
-	if line, err = lines.ReadString('\n'); err != nil {
-		return true, d, err
-	}
-	var answer struct{ Result told }
-	err = json.Unmarshal([]byte(line), &answer)
-	return true, answer.Result, err
+	return newHome(t, dir, "resident", "--version", "1.0.0", "--idle", "1h")
 }
 
 func (h *home) connect() (d told, socket string) {
@@ -167,13 +147,29 @@ func (h *home) connect() (d told, socket string) {
 	return d, socket
 }
 
-func (h *home) try(ctx context.Context) (d told, socket string, err error) {
-	err = h.Resident.Connect(ctx, func(_ context.Context, path string) (bool, error) {
-		there, got, err := ask(path)
-		d, socket = got, path
-		return there, err
-	})
-	return d, socket, err
+// try asks the resident what it has, and where it listens.
+func (h *home) try(ctx context.Context) (d told, path string, err error) {
+	c, err := h.Resident.Connect(ctx)
+	if err != nil {
+		return d, "", err
+	}
+	defer c.Close()
+	if err := c.Ask(ctx, "tell", nil, &d); err != nil {
+		return d, "", err
+	}
+	_, path, _ = resident.Read(h.lock)
+	return d, path, nil
+}
+
+// held is a connection that stays open until the end of the test.
+func (h *home) held() *socket.Client {
+	h.t.Helper()
+	c, err := h.Resident.Connect(context.Background())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { c.Close() })
+	return c
 }
 
 // gone waits until a process has ended.
@@ -195,7 +191,7 @@ func alive(pid int) bool {
 // A resident has nothing of the client that happened to start it.
 func TestResidentInheritsNothing(t *testing.T) {
 	t.Setenv("KX_SECRET", "1")
-	h := resident(t, "")
+	h := newResident(t, "")
 	syscall.Umask(0o022)
 	d, socket := h.connect()
 	if len(d.Env) > 0 || d.Cwd != "/" || d.Session != d.PID || d.Umask != 0o077 || d.Stdin != "/dev/null" {
@@ -216,9 +212,9 @@ func TestResidentInheritsNothing(t *testing.T) {
 }
 
 func TestManyClientsStartOne(t *testing.T) {
-	h := resident(t, "")
+	h := newResident(t, "")
 	var wg sync.WaitGroup
-	pids := make([]int, 8)
+	pids := make([]int, 10)
 	for i := range pids {
 		wg.Go(func() {
 			d, _, err := h.try(context.Background())
@@ -236,7 +232,7 @@ func TestManyClientsStartOne(t *testing.T) {
 
 // Killed at any moment, it is started again by the next client.
 func TestKilledIsStartedAgain(t *testing.T) {
-	h := resident(t, "")
+	h := newResident(t, "")
 	last := 0
 	for range 3 {
 		d, socket := h.connect()
@@ -252,32 +248,9 @@ func TestKilledIsStartedAgain(t *testing.T) {
 	}
 }
 
-// TERM ends it in order: no socket stays, and the lock says nothing.
-func TestTerminated(t *testing.T) {
-	h := resident(t, "")
-	d, socket := h.connect()
-	syscall.Kill(d.PID, syscall.SIGTERM)
-	gone(t, d.PID)
-	if _, err := os.Lstat(socket); err == nil {
-		t.Error("the socket is still there")
-	}
-	if text, err := os.ReadFile(h.lock); err != nil || len(text) > 0 {
-		t.Errorf("the lock says %q, %v", text, err)
-	}
-}
-
-func TestIdleEnds(t *testing.T) {
-	h := newHome(t, "", "resident", "--idle", "50ms")
-	d, _ := h.connect()
-	gone(t, d.PID)
-	if again, _ := h.connect(); again.PID == d.PID {
-		t.Error("it answers after its end")
-	}
-}
-
 // One that waits for its turn ends when it is told to.
 func TestWaitEnds(t *testing.T) {
-	h := resident(t, "")
+	h := newResident(t, "")
 	h.connect()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -303,7 +276,7 @@ func TestWaitEnds(t *testing.T) {
 
 // A client with another runtime directory finds the one that lives.
 func TestOtherRuntimeDirectory(t *testing.T) {
-	h := resident(t, "")
+	h := newResident(t, "")
 	d, socket := h.connect()
 	other := *h
 	other.Resident.Socket = filepath.Join(t.TempDir(), "r.sock")
@@ -315,8 +288,8 @@ func TestOtherRuntimeDirectory(t *testing.T) {
 // Two state directories in one runtime directory have a resident each, and a
 // client never meets the other's.
 func TestOtherStateDirectory(t *testing.T) {
-	a := resident(t, "")
-	b := resident(t, a.dir)
+	a := newResident(t, "")
+	b := newResident(t, a.dir)
 	da, sa := a.connect()
 	db, sb := b.connect()
 	if da.PID == db.PID || sa == sb {
@@ -335,7 +308,7 @@ func TestOtherStateDirectory(t *testing.T) {
 			t.Fatal("somebody listens in its place")
 		}
 	}
-	c := resident(t, a.dir)
+	c := newResident(t, a.dir)
 	dc, sc := c.connect()
 	if sc != sa {
 		t.Errorf("the third listens at %s, want %s", sc, sa)
@@ -350,7 +323,7 @@ func TestOtherStateDirectory(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
-	h := resident(t, "")
+	h := newResident(t, "")
 	h.connect()
 	var said strings.Builder
 	if err := Live(context.Background(), Place{Lock: h.lock, Socket: h.Resident.Socket, Said: &said}, nil); err != nil || said.String() != "busy\n" {
@@ -380,7 +353,7 @@ func TestStartFails(t *testing.T) {
 			}
 		})
 	}
-	h := resident(t, "")
+	h := newResident(t, "")
 	h.Resident.Kxd = filepath.Join(t.TempDir(), "kxd")
 	if _, _, err := h.try(context.Background()); fail.Exit(err) != fail.ExitUnavailable || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("without a program: %v", err)
@@ -410,21 +383,11 @@ func TestConnectEndsWithItsContext(t *testing.T) {
 	}
 	defer unlock()
 	h.Resident.Args[0] = "resident"
-	h.Resident.Args = append(h.Resident.Args, "--idle", "1h")
+	h.Resident.Args = append(h.Resident.Args, "--version", "1.0.0", "--idle", "1h")
 	ctx, cancel = context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	if _, _, err := h.try(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it ended with %v", err)
-	}
-}
-
-// An error of the client's own is not a reason to look again.
-func TestConnectReturnsErrors(t *testing.T) {
-	h := resident(t, "")
-	n, mine := 0, errors.New("mine")
-	err := h.Resident.Connect(context.Background(), func(context.Context, string) (bool, error) { n++; return true, mine })
-	if err != mine || n != 1 {
-		t.Errorf("after %d tries: %v", n, err)
 	}
 }
 
@@ -439,25 +402,26 @@ func BenchmarkFreshStart(b *testing.B) {
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
-	state := filepath.Join(dir, "state")
-	r := Resident{Kxd: kxd, Args: []string{"approve", "--state-dir", state}, Socket: filepath.Join(dir, "r.sock"), Lock: filepath.Join(state, "approvals/host.lock")}
+	st, err := state.Open(filepath.Join(dir, "state"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	key, err := st.HostKey()
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := Resident{
+		Kxd: kxd, Args: []string{"approve", "--state-dir", st.Dir()}, Socket: filepath.Join(dir, "r.sock"), Lock: resident.Lock(st.Dir(), resident.Approve),
+		KeyName: "host", Key: key,
+	}
 	for b.Loop() {
-		err := r.Connect(context.Background(), func(_ context.Context, socket string) (bool, error) {
-			c, err := net.Dial("unix", socket)
-			if err != nil {
-				return false, nil
-			}
-			defer c.Close()
-			_, err = bufio.NewReader(c).ReadString('\n')
-			return err == nil, nil // a killed one takes a moment to end
-		})
+		c, err := r.Connect(context.Background())
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.StopTimer()
-		var pid int
-		data, _ := os.ReadFile(r.Lock)
-		fmt.Sscan(string(data), &pid)
+		c.Close()
+		pid, _, _ := resident.Read(r.Lock)
 		syscall.Kill(pid, syscall.SIGKILL)
 		for alive(pid) {
 			time.Sleep(time.Millisecond)

@@ -9,12 +9,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/base/signals"
 	"github.com/kxtools/kx/internal/base/sock"
+	"github.com/kxtools/kx/internal/record/resident"
 )
 
 // Place is where a resident lives.
@@ -24,16 +27,20 @@ type Place struct {
 	Said   io.Writer    // where the client that started it hears how the start went
 	Waits  bool         // until another one has ended, instead of leaving
 	Begin  func() error // called once no other one lives, before it listens; may be nil
+	// End ends all that the resident has started, with what came from that. It is
+	// called whatever ends the resident, while the lock is still held; may be nil.
+	End func()
 }
 
 // turn is how often a resident that waits for another one to end looks.
 const turn = time.Second
 
-// Live is the life of a resident: it serves until ctx ends or nobody needs it,
-// and leaves nothing behind. If another one lives it says so and returns, or waits
-// for its turn.
+// Live is the life of a resident: it serves until ctx ends, nobody needs it or it has
+// to make room, and leaves nothing behind. If another one lives it says so and returns,
+// or waits for its turn. Besides what srv handles it knows the verbs of every resident.
 func Live(ctx context.Context, at Place, srv *sock.Server) error {
 	syscall.Umask(0o077)
+	program := self()
 	unlock, ok, err := fsx.TryLock(at.Lock)
 	for ; at.Waits && !ok && err == nil; unlock, ok, err = fsx.TryLock(at.Lock) {
 		select {
@@ -54,6 +61,11 @@ func Live(ctx context.Context, at Place, srv *sock.Server) error {
 	if err := os.Truncate(at.Lock, 0); err != nil {
 		return err
 	}
+	if at.End != nil {
+		end := sync.OnceFunc(at.End)
+		defer end()
+		defer signals.Last(ctx, end)()
+	}
 	if at.Begin != nil {
 		if err := at.Begin(); err != nil {
 			return err
@@ -64,9 +76,11 @@ func Live(ctx context.Context, at Place, srv *sock.Server) error {
 		return err
 	}
 	defer ln.Close() // which removes the socket
-	if err := os.WriteFile(at.Lock, fmt.Appendf(nil, "%d %s\n", os.Getpid(), ln.Addr()), 0o600); err != nil {
+	if err := resident.Hold(at.Lock, os.Getpid(), ln.Addr().String()); err != nil {
 		return err
 	}
+	l := &life{srv: srv, handle: srv.Handle, socket: ln.Addr().String(), began: time.Now()}
+	srv.Handle, srv.Outdated = l.answer, program.replaced
 	if _, err := fmt.Fprintln(at.Said, Ready); err != nil {
 		return fail.Failed("no_client", "the client that started this host has gone").Because(err)
 	}

@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"github.com/kxtools/kx/internal/tools/human"
+	"github.com/kxtools/kx/internal/tools/lsp"
 )
 
 func TestRegistry(t *testing.T) {
-	r, err := Registry(nil, os.Getenv, human.Deps{})
+	r, err := Registry(nil, os.Getenv, human.Deps{}, lsp.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}

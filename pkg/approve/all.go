@@ -26,7 +26,7 @@ func (c *Client) all(ctx context.Context, verb, session string, ids []string, no
 // many returns the requests that are the answer to a verb.
 func (c *Client) many(ctx context.Context, verb string, args any) ([]wire.Approval, error) {
 	list := []wire.Approval{}
-	err := c.stream(ctx, verb, args, func(raw json.RawMessage) (bool, error) {
+	err := c.socket.Do(ctx, verb, args, func(raw json.RawMessage) (bool, error) {
 		var a wire.Approval
 		if err := json.Unmarshal(raw, &a); err != nil {
 			return false, err

@@ -17,145 +17,54 @@
 package approve
 
 import (
-	"bufio"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"net"
-	"os"
-	"sync"
-	"syscall"
-	"time"
 
+	"github.com/kxtools/kx/pkg/socket"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
-// maxLine is the longest line that either side sends, with its end, in bytes.
-const maxLine = 1 << 20
-
-// dialTime bounds the handshake.
-const dialTime = 5 * time.Second
-
 // Error is what the host answers when a request fails.
-type Error wire.Error
-
-func (e *Error) Error() string { return e.Message }
+type Error = socket.Error
 
 // ErrNoHost says that no host listens on the socket.
-var ErrNoHost = errors.New("no approval host is running")
+var ErrNoHost = socket.ErrNoHost
 
 // ErrClosed says that the host went away. What was decided before is in the
 // state directory.
-var ErrClosed = errors.New("the approval host closed the connection")
+var ErrClosed = socket.ErrClosed
 
-// Options say where the host is and who the client is.
-type Options struct {
-	Socket  string
-	KeyName string // "approver" or "host"
-	Key     []byte
-
-	// Dial opens the socket; nil for net.Dialer.
-	Dial func(ctx context.Context, path string) (net.Conn, error)
-}
+// Options say where the host is and who the client is: with KeyName "approver" it may
+// answer, with "host" it may look and wait.
+type Options = socket.Options
 
 // Client is a connection to the approval host. It may be used by several
 // goroutines.
 type Client struct {
 	Version string // of the host
 
-	conn    net.Conn
-	writing sync.Mutex
-	ended   chan struct{} // closed when nothing more can come
-
-	mu   sync.Mutex
-	next int64
-	open map[int64]*inbox
-	err  error // why nothing more will come
+	socket *socket.Client
 }
 
 // Dial connects and offers the key. A host that refuses the key says so in answer
 // to the first request.
 func Dial(ctx context.Context, o Options) (*Client, error) {
-	dial := o.Dial
-	if dial == nil {
-		dial = func(ctx context.Context, path string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", path)
-		}
-	}
-	conn, err := dial(ctx, o.Socket)
-	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
-	case err != nil:
+	c, err := socket.Dial(ctx, o)
+	if err != nil {
 		return nil, err
 	}
-	c := &Client{conn: conn, ended: make(chan struct{}), open: map[int64]*inbox{}}
-	lines := bufio.NewScanner(conn)
-	lines.Buffer(make([]byte, 4096), maxLine)
-	conn.SetDeadline(time.Now().Add(dialTime))
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
-	err = c.greet(lines, o)
-	if !stop() {
-		err = ctx.Err()
-	}
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	conn.SetDeadline(time.Time{})
-	go c.read(lines)
-	return c, nil
+	return New(c), nil
 }
 
-// greet reads what the host says of itself and answers its nonce.
-func (c *Client) greet(lines *bufio.Scanner, o Options) error {
-	if !lines.Scan() {
-		return gone(lines.Err())
-	}
-	var hello struct {
-		Type, Version, Nonce string
-		V                    int
-	}
-	if err := json.Unmarshal(lines.Bytes(), &hello); err != nil || hello.Type != "hello" {
-		return fmt.Errorf("%s is not the socket of an approval host", o.Socket)
-	}
-	nonce, err := hex.DecodeString(hello.Nonce)
-	if err != nil || len(nonce) < 16 {
-		return fmt.Errorf("%s is not the socket of an approval host", o.Socket)
-	}
-	c.Version = hello.Version
-	h := hmac.New(sha256.New, o.Key)
-	h.Write(nonce)
-	line, err := encode(map[string]any{"type": "auth", "v": wire.Version, "key": o.KeyName, "mac": hex.EncodeToString(h.Sum(nil))})
-	if err != nil {
-		return err
-	}
-	if _, err := c.conn.Write(line); err != nil {
-		return gone(err)
-	}
-	return nil
-}
-
-// gone returns ErrNoHost if the host ended during the greeting. A scanner says nil
-// at the end of what it reads.
-func gone(err error) error {
-	if err == nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
-		return ErrNoHost
-	}
-	return err
-}
+// New returns a client that speaks through a connection to the approval host.
+func New(c *socket.Client) *Client { return &Client{Version: c.Version, socket: c} }
 
 // Close ends the connection.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error { return c.socket.Close() }
 
 func (c *Client) one(ctx context.Context, verb string, args any) (*wire.Approval, error) {
 	var a wire.Approval
-	err := c.stream(ctx, verb, args, func(raw json.RawMessage) (bool, error) { return false, json.Unmarshal(raw, &a) })
-	if err != nil {
+	if err := c.socket.Ask(ctx, verb, args, &a); err != nil {
 		return nil, err
 	}
 	return &a, nil
@@ -216,7 +125,7 @@ func (c *Client) Wait(ctx context.Context, id string) (*wire.Approval, error) {
 // Watch calls got for every request that waits, every new one, and every answer,
 // until ctx ends or got fails.
 func (c *Client) Watch(ctx context.Context, got func(*wire.Approval) error) error {
-	return c.stream(ctx, "watch", map[string]any{}, func(raw json.RawMessage) (bool, error) {
+	return c.socket.Do(ctx, "watch", map[string]any{}, func(raw json.RawMessage) (bool, error) {
 		var a wire.Approval
 		if err := json.Unmarshal(raw, &a); err != nil {
 			return false, err

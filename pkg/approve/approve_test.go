@@ -95,7 +95,7 @@ func TestDialSomebodyElse(t *testing.T) {
 		"SSH-2.0-OpenSSH_9.2", "{}", "[]", `{"type":"hello"}`, `{"type":"hello","nonce":"zz"}`, `{"type":"hello","nonce":"00"}`,
 		`{"type":"result","nonce":"000102030405060708090a0b0c0d0e0f"}`, "\xff",
 	} {
-		if _, err := approve.Dial(context.Background(), fakeHost{hello: hello}.options()); err == nil || !strings.Contains(err.Error(), "is not the socket of an approval host") {
+		if _, err := approve.Dial(context.Background(), fakeHost{hello: hello}.options()); err == nil || !strings.Contains(err.Error(), "is no socket of kx") {
 			t.Errorf("%q: %v", hello, err)
 		}
 	}

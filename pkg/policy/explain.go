@@ -34,6 +34,7 @@ func (s *Set) Explain(call Call, m string, env *Env) *wire.Decision {
 		d.Decision, d.BaseDecision, d.Scope, d.Reason = wire.Deny, wire.Deny, Builtin.String(), ReasonUnknownTool
 		return d
 	}
+	entry = entry.For(call.Input)
 	e := explanation{set: s, env: env, d: d}
 	switch {
 	case len(call.Input) == 0:

@@ -30,8 +30,16 @@ func (s *Set) Matrix(tools []string, loaded func(string) bool, env *Env) []wire.
 					cell.Conditional = true
 				}
 			}
+			if entry.Dry != "" {
+				if v, _ := mode.Apply(m, tool, true, s.cell(tool, effectIndex(catalogue.Read)), false); v != d.Decision {
+					cell.Conditional = true
+				}
+			}
 			row.Modes[m] = cell
 			row.Rule = d.Rule
+		}
+		if entry.Dry != "" {
+			notes = append(notes, "with "+entry.Dry+" it only reads")
 		}
 		row.Notes = notes
 		rows = append(rows, row)

@@ -283,6 +283,6 @@ var builtin = []Rule{
 	{Tool: "read_mcp_resource", Decision: wire.Ask},
 	{Tool: "exit_plan_mode", Decision: wire.Ask},
 	{Tool: "browser_*", Decision: wire.Ask},
-	{Tool: "lsp_rename", Decision: wire.Ask},
+	{Tool: "lsp_rename", Effect: catalogue.Write, Decision: wire.Ask},
 	{Tool: "*", Decision: wire.Allow},
 }

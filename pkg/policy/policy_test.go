@@ -132,6 +132,21 @@ func TestExplain(t *testing.T) {
 		{"bad mcp name", nil, "mcp__a", nil, "", "deny (unknown_tool)"},
 		{"todo", nil, "todo_write", input(), "", "allow"},
 
+		// A dry run of a rename reads.
+		{"rename", nil, "lsp_rename", []byte(`{"path":"a","new_name":"b"}`), "", "ask"},
+		{"rename by symbol", nil, "lsp_rename", []byte(`{"symbol":"a","new_name":"b"}`), "acceptEdits", "ask"},
+		{"rename: not dry", nil, "lsp_rename", []byte(`{"path":"a","dry_run":false}`), "", "ask"},
+		{"rename: no boolean", nil, "lsp_rename", []byte(`{"path":"a","dry_run":"true"}`), "", "ask"},
+		{"rename: in plan mode", nil, "lsp_rename", []byte(`{"path":"a"}`), "plan", "deny"},
+		{"dry run", nil, "lsp_rename", []byte(`{"path":"a","dry_run":true}`), "", "allow"},
+		{"dry run by symbol", nil, "lsp_rename", []byte(`{"symbol":"a","dry_run":true}`), "dontAsk", "allow"},
+		{"dry run in plan mode", nil, "lsp_rename", []byte(`{"path":"a","dry_run":true}`), "plan", "allow"},
+		{"dry run outside", nil, "lsp_rename", []byte(`{"path":"/etc/a","dry_run":true}`), "", "ask (outside_workspace)"},
+		{"dry run of what may not be read", []string{"effect=read; path=.env; decision=deny"}, "lsp_rename", []byte(`{"path":".env","dry_run":true}`), "bypassPermissions", "deny"},
+		{"dry run of what may not be written", []string{"effect=write; decision=deny"}, "lsp_rename", []byte(`{"path":"a","dry_run":true}`), "", "allow"},
+		{"dry run, denied by name", []string{"tool=lsp_*; decision=deny"}, "lsp_rename", []byte(`{"path":"a","dry_run":true}`), "", "deny"},
+		{"nothing else has a dry run", nil, "write_file", []byte(`{"path":"a","dry_run":true}`), "", "ask"},
+
 		// Paths.
 		{"read outside", nil, "read_file", input("path", "/etc/passwd"), "", "ask (outside_workspace)"},
 		{"read outside needs a rule that says where", []string{"tool=read_file; decision=allow"}, "read_file", input("path", "/etc/passwd"), "", "ask (outside_workspace)"},

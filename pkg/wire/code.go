@@ -44,6 +44,7 @@ type CodeAnswer struct {
 	AsOf   *time.Time `json:"as_of,omitempty"`
 	Reason string     `json:"reason,omitempty"` // why it is pending or unavailable
 	Hint   string     `json:"hint,omitempty"`   // a command to type
+	Note   string     `json:"note,omitempty"`   // what is to be known of the server: it is not well, or was started again
 
 	Hover       string         `json:"hover,omitempty"` // Markdown
 	Locations   []CodeLocation `json:"locations,omitempty"`
@@ -51,6 +52,16 @@ type CodeAnswer struct {
 	Diagnostics []Diagnostic   `json:"diagnostics,omitempty"`
 	Edits       []CodeEdits    `json:"edits,omitempty"`
 	Candidates  []CodeLocation `json:"candidates,omitempty"`
+
+	// Of a rename, what became of its edits: a unified diff that apply_patch takes,
+	// and whether it is what was done.
+	Patch   string   `json:"patch,omitempty"`
+	Paths   []string `json:"paths,omitempty"`
+	Added   int      `json:"added,omitempty"`
+	Removed int      `json:"removed,omitempty"`
+	Applied bool     `json:"applied,omitempty"`
+	// ApprovalID is the request that has to be allowed before it is applied.
+	ApprovalID string `json:"approval_id,omitempty"`
 
 	Total     int  `json:"total"` // how many there are, or characters of a hover
 	Truncated bool `json:"truncated,omitempty"`

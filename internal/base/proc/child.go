@@ -20,7 +20,9 @@ type Child struct {
 }
 
 // Start starts cmd in a session of its own, as a child that lives beside
-// commands: no command's end touches it or its session. With a plan the program
+// commands: no command's end touches it or its session, and it does not outlive this
+// process, even if that is killed (behind full walls, nor does what came from it; on
+// Linux). With a plan the program
 // and the folder are the plan's. The caller waits for cmd itself, and has closed
 // or does not need its streams.
 func Start(cmd *exec.Cmd, plan *jail.Plan) (*Child, error) {
@@ -52,6 +54,7 @@ func (c *Child) start() error {
 		c.cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	c.cmd.SysProcAttr.Setsid = true
+	mortal(c.cmd.SysProcAttr)
 	return Spawn(c.cmd)
 }
 

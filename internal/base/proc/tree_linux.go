@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,6 +45,9 @@ func Spawn(cmd *exec.Cmd) error {
 	}
 	return nil
 }
+
+// mortal has the kernel end a child with the process that started it.
+func mortal(attr *syscall.SysProcAttr) { attr.Pdeathsig = unix.SIGKILL }
 
 // forget makes a child of Spawn one that is ended like a command's.
 func forget(pid int) {

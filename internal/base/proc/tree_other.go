@@ -5,6 +5,7 @@ package proc
 import (
 	"errors"
 	"os/exec"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,6 +15,9 @@ func adopt() error { return nil }
 
 // Spawn starts cmd as a child that no command's end may touch.
 func Spawn(cmd *exec.Cmd) error { return cmd.Start() }
+
+// mortal does nothing: this system ends no child with its parent.
+func mortal(*syscall.SysProcAttr) {}
 
 // forget does nothing: only the group of a command is ended here.
 func forget(int) {}
@@ -30,3 +34,16 @@ func (t *tree) alive() []int {
 }
 
 func (t *tree) signal(sig unix.Signal) { _ = unix.Kill(-t.leader, sig) }
+
+// Memory is not told here.
+func Memory(int) int64 { return 0 }
+
+// Kill ends the process group of a process at once, and returns it if that failed.
+func Kill(pid int) (left []int) {
+	t := &tree{leader: pid}
+	t.signal(unix.SIGKILL)
+	if !t.gone(giveUp) {
+		return []int{pid}
+	}
+	return nil
+}

@@ -6,10 +6,13 @@ import (
 )
 
 // guests counts the clients of a server, and ends it when there was none for a
-// while, if it is to end then. Who comes after that is turned away, so no client is dropped half-way.
+// while, if it is to end then, or when the last one has left an outdated one. Who
+// comes after that is turned away, so no client is dropped half-way.
 type guests struct {
-	all  sync.WaitGroup
-	idle time.Duration
+	all      sync.WaitGroup
+	idle     time.Duration
+	outdated func() bool
+	end      func()
 
 	mu    sync.Mutex
 	here  int
@@ -17,8 +20,8 @@ type guests struct {
 	timer *time.Timer // nil where it stays
 }
 
-func newGuests(idle time.Duration, end func()) *guests {
-	g := &guests{idle: idle}
+func newGuests(idle time.Duration, outdated func() bool, end func()) *guests {
+	g := &guests{idle: idle, outdated: outdated, end: end}
 	if idle == 0 {
 		return g
 	}
@@ -28,11 +31,15 @@ func newGuests(idle time.Duration, end func()) *guests {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if g.here == 0 {
-			g.over = true
-			end()
+			g.close()
 		}
 	})
 	return g
+}
+
+func (g *guests) close() {
+	g.over = true
+	g.end()
 }
 
 // come counts a client in. It reports whether it may stay.
@@ -55,8 +62,18 @@ func (g *guests) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.here--
-	if g.here == 0 && g.timer != nil {
+	switch {
+	case g.here > 0:
+	case g.outdated():
+		g.close()
+	case g.timer != nil:
 		g.timer.Reset(g.idle)
 	}
 	g.all.Done()
+}
+
+func (g *guests) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.here
 }

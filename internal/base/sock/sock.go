@@ -10,6 +10,7 @@ package sock
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -35,6 +36,10 @@ const (
 	// is sent to it. It has the key at hand, so a second is plenty; the rest is
 	// for machines under load.
 	patience = 5 * time.Second
+	// grace is what the requests that are under way have to end when the server
+	// makes room for another one: enough for an answer, too little for one who
+	// watches.
+	grace = 2 * time.Second
 	// maxOpen is how many requests of one client may be under way: far more
 	// than one program waits for at once.
 	maxOpen   = 256
@@ -98,7 +103,7 @@ type response struct {
 
 // Handler answers a request. It may call send any number of times before it
 // returns (a stream); what it returns is the last answer, nil for none. Its
-// context ends when the client has gone or the server ends.
+// context ends when the client has gone or cancels the request, or the server ends.
 type Handler func(ctx context.Context, r *Request, send func(doc any) error) (any, error)
 
 // Server serves one socket.
@@ -108,29 +113,66 @@ type Server struct {
 	Keys    map[string]func() ([]byte, error) // by the name a client gives
 	Handle  Handler
 	Idle    time.Duration // ends when there was no client for so long; 0 for never
+	// Outdated reports whether another program has taken the place of this one, which
+	// then ends as soon as it can; nil for never. It is asked when a client comes and
+	// when the last one has gone.
+	Outdated func() bool
 
-	patience time.Duration // 0 for the constant; tests have less
+	patience, grace time.Duration // 0 for the constants; tests have less
+
+	mu     sync.Mutex
+	leave  func()
+	guests *guests
 }
 
-// Serve takes connections until ctx ends, nobody has been there for a while, or
-// a newer client asks it to make room. It then waits for the handlers.
+// Leave has the server make room: it takes no more clients and requests, and ends once
+// those that are under way are answered, or after a short while.
+func (s *Server) Leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leave != nil {
+		s.leave()
+	}
+}
+
+// Clients is how many connections there are.
+func (s *Server) Clients() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.guests == nil {
+		return 0
+	}
+	return s.guests.count()
+}
+
+// Serve takes connections until ctx ends, nobody has been there for a while, or it
+// makes room for another one. It then waits for the handlers.
 func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
 	if s.patience == 0 {
-		s.patience = patience
+		s.patience, s.grace = patience, cmp.Or(s.grace, grace)
+	}
+	if s.Outdated == nil {
+		s.Outdated = func() bool { return false }
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	stop := context.AfterFunc(ctx, func() { ln.Close() })
-	defer stop()
-	guests := newGuests(s.Idle, end)
+	leaving, leave := context.WithCancel(ctx)
+	defer context.AfterFunc(leaving, func() {
+		ln.Close()
+		time.AfterFunc(s.grace, end)
+	})()
+	guests := newGuests(s.Idle, s.Outdated, leave)
 	defer guests.all.Wait()
-	defer end()
+	s.mu.Lock()
+	s.guests, s.leave = guests, leave
+	s.mu.Unlock()
 	for {
 		c, err := ln.AcceptUnix()
 		if err != nil {
-			if ctx.Err() != nil {
+			if leaving.Err() != nil {
 				return nil
 			}
+			end()
 			return err
 		}
 		if !guests.come() {
@@ -140,14 +182,14 @@ func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
 		go func() {
 			defer guests.leave()
 			defer c.Close()
-			s.serve(ctx, c, end)
+			s.serve(ctx, leaving, c)
 		}()
 	}
 }
 
 // serve talks to one client.
-func (s *Server) serve(ctx context.Context, c *net.UnixConn, end func()) {
-	stop := context.AfterFunc(ctx, func() { c.CloseRead() })
+func (s *Server) serve(ctx, leaving context.Context, c *net.UnixConn) {
+	stop := context.AfterFunc(leaving, func() { c.CloseRead() })
 	defer stop()
 	who, err := peer(c)
 	if err != nil {
@@ -160,37 +202,36 @@ func (s *Server) serve(ctx context.Context, c *net.UnixConn, end func()) {
 	lines := bufio.NewScanner(c)
 	lines.Buffer(make([]byte, 4096), MaxLine)
 	out := &writer{c: c, patience: s.patience}
-	key, err := s.greet(c, lines, out, end)
+	key, err := s.greet(leaving, c, lines, out)
 	if err != nil {
 		out.send(response{Error: fail.As(err).Wire()})
 		return
 	}
-	var open sync.WaitGroup
-	defer open.Wait()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // the client has gone: its requests end
-	room := make(chan struct{}, maxOpen)
+	defer cancel()
+	open := requests{max: maxOpen, byID: map[int64]*context.CancelFunc{}}
 	for lines.Scan() {
 		r, err := parseRequest(lines.Bytes())
+		switch {
+		case err != nil:
+		case r.Verb == "cancel":
+			open.end(r.ID)
+			continue
+		default:
+			r.Key, r.Peer, r.Alive = key, who.who, who.alive
+			err = open.begin(ctx, r.ID, func(ctx context.Context) { s.answer(ctx, r, out) })
+		}
 		if err != nil {
 			out.send(response{ID: r.ID, Error: fail.As(err).Wire()})
-			continue
 		}
-		r.Key, r.Peer, r.Alive = key, who.who, who.alive
-		select {
-		case room <- struct{}{}:
-		default:
-			out.send(response{ID: r.ID, Error: fail.Limit("too_many_requests", "%d requests of this client are under way", maxOpen).Wire()})
-			continue
-		}
-		open.Go(func() {
-			defer func() { <-room }()
-			s.answer(ctx, r, out)
-		})
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		out.send(response{Error: tooLong().Wire()})
 	}
+	if leaving.Err() == nil {
+		cancel() // the client has gone: its requests end
+	}
+	open.all.Wait()
 }
 
 func tooLong() *fail.Error {
@@ -213,7 +254,7 @@ func parseRequest(line []byte) (*Request, error) {
 }
 
 // greet says hello and returns the name of the key that the client has.
-func (s *Server) greet(c *net.UnixConn, lines *bufio.Scanner, out *writer, end func()) (string, error) {
+func (s *Server) greet(leaving context.Context, c *net.UnixConn, lines *bufio.Scanner, out *writer) (string, error) {
 	nonce := make([]byte, nonceSize)
 	rand.Read(nonce)
 	c.SetReadDeadline(time.Now().Add(s.patience))
@@ -222,8 +263,11 @@ func (s *Server) greet(c *net.UnixConn, lines *bufio.Scanner, out *writer, end f
 		return "", err
 	}
 	if !lines.Scan() {
-		if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		switch {
+		case errors.Is(lines.Err(), bufio.ErrTooLong):
 			return "", tooLong()
+		case leaving.Err() != nil:
+			return "", s.older()
 		}
 		return "", fail.Timeout("nothing was said in %v", s.patience)
 	}
@@ -235,13 +279,21 @@ func (s *Server) greet(c *net.UnixConn, lines *bufio.Scanner, out *writer, end f
 		return "", fail.Denied("bad_key", "that key does not open this socket")
 	}
 	switch {
-	case a.V > wire.Version:
-		end()
-		return "", fail.Unavailable("older_host", "this %s host is older than its client, and ends", s.Name)
+	case a.V > wire.Version, s.Outdated():
+		s.Leave()
+		return "", s.older()
 	case a.V < wire.Version:
 		return "", fail.Unavailable("newer_host", "the %s host that runs is kx %s, newer than this client", s.Name, s.Version).WithHint("kx version")
 	}
 	return a.Key, nil
+}
+
+// Older is the code of the error for a client that comes while the server makes room:
+// it waits, and starts another one.
+const Older = "older_host"
+
+func (s *Server) older() error {
+	return fail.Unavailable(Older, "this %s host is older than its client, and ends", s.Name)
 }
 
 // proves reports whether the client has the key that it names.

@@ -18,6 +18,7 @@ import (
 	"github.com/kxtools/kx/internal/cmd/app"
 	"github.com/kxtools/kx/internal/cmd/site"
 	"github.com/kxtools/kx/internal/gate"
+	"github.com/kxtools/kx/internal/gate/scope"
 	"github.com/kxtools/kx/pkg/policy/catalogue"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -25,7 +26,7 @@ import (
 // Options of kx call.
 type Options struct {
 	App  *app.App
-	Gate func(site.GateOptions) (*gate.Gate, error)
+	Gate func(in scope.Scope, wait time.Duration) (*gate.Gate, error)
 	Site *site.Site
 
 	Tool         string
@@ -38,7 +39,7 @@ type Options struct {
 // New returns the command; a nil run is the real one.
 func New(a *app.App, run func(context.Context, *Options) error) *app.Command {
 	s := site.Of(a)
-	o := &Options{App: a, Site: s, Gate: s.Gate}
+	o := &Options{App: a, Site: s, Gate: s.Calls}
 	if run == nil {
 		run = call
 	}
@@ -85,15 +86,11 @@ The gate decides first: what is denied does not run (3), what needs a person is 
 const slack = 1 << 20
 
 func call(ctx context.Context, o *Options) error {
-	opts, err := o.Site.SharedSession(o.App.Globals.Session)
+	in, err := o.Site.Scope(o.Capabilities)
 	if err != nil {
 		return err
 	}
-	if opts.Scope, err = o.Site.Scope(o.Capabilities); err != nil {
-		return err
-	}
-	opts.Wait = o.Wait
-	g, err := o.Gate(opts)
+	g, err := o.Gate(in, o.Wait)
 	if err != nil {
 		return err
 	}
@@ -136,9 +133,9 @@ func single(ctx context.Context, o *Options, b *gate.Batch) (*wire.Call, error) 
 // show prints a result and turns it into the exit status. For a person, an error
 // stands on the standard error like any other.
 func show(ctx context.Context, a *app.App, r *wire.Result) error {
-	if e := r.Error; e != nil {
-		ended := &fail.Error{Code: e.Code, Exit: e.Exit, Msg: e.Message, Hint: e.Hint}
-		r.Error = fail.As(signals.Named(ctx, ended)).Wire()
+	failed := Failure(ctx, r)
+	if failed != nil {
+		r.Error = failed.Wire()
 	}
 	p := a.Printer()
 	if err := p.Record(r, func(t *out.Text) {
@@ -151,19 +148,44 @@ func show(ctx context.Context, a *app.App, r *wire.Result) error {
 	}); err != nil {
 		return err
 	}
-	exit := gate.Exit(r)
-	if r.Error != nil && !p.Format().Data() {
-		return &fail.Error{Code: r.Error.Code, Exit: exit, Msg: r.Error.Message, Hint: r.Error.Hint}
+	if failed != nil && !p.Format().Data() {
+		return failed
 	}
-	if exit != 0 {
+	if exit := gate.Exit(r); exit != 0 {
 		return app.Status(exit)
 	}
 	return nil
 }
 
+// Failure is the error of a result, nil if it has none; a call that a signal ended says
+// which one.
+func Failure(ctx context.Context, r *wire.Result) *fail.Error {
+	e := r.Error
+	if e == nil {
+		return nil
+	}
+	return fail.As(signals.Named(ctx, &fail.Error{Code: e.Code, Exit: e.Exit, Msg: e.Message, Hint: e.Hint}))
+}
+
 // window is how many calls of a stream share the limits of a batch: a stream has
 // no turns.
 const window = 16
+
+// Windows returns the batch of each next call of a stream, which begins with first.
+func Windows(g *gate.Gate, first *gate.Batch) func() (*gate.Batch, error) {
+	count, batch := 0, first
+	return func() (*gate.Batch, error) {
+		if count > 0 && count%window == 0 {
+			b, err := g.Begin()
+			if err != nil {
+				return nil, err
+			}
+			batch = b
+		}
+		count++
+		return batch, nil
+	}
+}
 
 // stream runs calls as they come. A line that is no call gives an error record
 // in its place, and the others run.
@@ -191,21 +213,9 @@ func stream(ctx context.Context, o *Options, g *gate.Gate, batch *gate.Batch) er
 		}
 		return gate.Item{Call: *c}, true
 	}
-	count := 0
-	begin := func() (*gate.Batch, error) {
-		if count > 0 && count%window == 0 {
-			b, err := g.Begin()
-			if err != nil {
-				return nil, err
-			}
-			batch = b
-		}
-		count++
-		return batch, nil
-	}
 	worst := fail.ExitOK
 	err := out.Each(o.App.Printer(), columns, func(emit func(any) error) error {
-		return g.Stream(ctx, next, begin, func(a gate.Answer) error {
+		return g.Stream(ctx, next, Windows(g, batch), func(a gate.Answer) error {
 			worst = fail.Worst(worst, a.Exit())
 			if a.Err != nil {
 				return emit(wire.ErrorDoc{Type: "error", V: wire.Version, Error: *fail.As(a.Err).Wire()})

@@ -22,6 +22,7 @@ var verbs = map[string]Verb{
 	"agent":   runAgent,
 	"approve": approve,
 	"hook":    postHook,
+	"lsp":     languages,
 	"screen":  screen,
 	"model":   testModel,
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/kxtools/kx/internal/cmd/completion"
 	"github.com/kxtools/kx/internal/cmd/config"
 	"github.com/kxtools/kx/internal/cmd/doctor"
+	"github.com/kxtools/kx/internal/cmd/host"
+	"github.com/kxtools/kx/internal/cmd/lsp"
 	"github.com/kxtools/kx/internal/cmd/man"
 	"github.com/kxtools/kx/internal/cmd/model"
 	"github.com/kxtools/kx/internal/cmd/policy"
@@ -54,6 +56,8 @@ Words come first, flags may stand anywhere: kx NOUN VERB [ARG...]. Documents are
 			config.New(a),
 			doctor.New(a, nil),
 			newHelp(a),
+			host.New(a),
+			lsp.New(a),
 			man.New(a, nil),
 			model.New(a),
 			trust.New(a),

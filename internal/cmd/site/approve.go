@@ -2,16 +2,15 @@ package site
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/host"
-	hostapprove "github.com/kxtools/kx/internal/host/approve"
 	"github.com/kxtools/kx/internal/record/approval"
+	"github.com/kxtools/kx/internal/record/resident"
 	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/internal/record/trust"
 	"github.com/kxtools/kx/pkg/approve"
+	"github.com/kxtools/kx/pkg/socket"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
@@ -45,9 +44,10 @@ func (s *Site) Kxd() (string, error) {
 	return host.Kxd(override, folders)
 }
 
-// Approve connects to the approval host, starting it if need be. keyName is
-// "approver" or "host".
-func (s *Site) Approve(ctx context.Context, keyName string) (*approve.Client, error) {
+// Dial connects to a resident, starting it if need be. name is that of its lock and,
+// with .sock, of its socket; keyName is "approver" or "host"; args are the verb of kxd
+// and what it has to know besides the directories of the user.
+func (s *Site) Dial(ctx context.Context, name, keyName string, args ...string) (*socket.Client, error) {
 	d, err := s.Dirs()
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (s *Site) Approve(ctx context.Context, keyName string) (*approve.Client, er
 	if err != nil {
 		return nil, err
 	}
-	socket, err := d.Socket(hostapprove.Socket)
+	path, err := d.Socket(name + ".sock")
 	if err != nil {
 		return nil, err
 	}
@@ -64,22 +64,24 @@ func (s *Site) Approve(ctx context.Context, keyName string) (*approve.Client, er
 	if err != nil {
 		return nil, err
 	}
-	r := host.Resident{
-		Kxd: kxd, Args: []string{"approve", "--state-dir", d.State, "--config-dir", d.Config}, Socket: socket, Lock: hostapprove.Lock(d.State),
-	}
 	key, err := keyOf(st, keyName)
 	if err != nil {
 		return nil, err
 	}
-	var c *approve.Client
-	err = r.Connect(ctx, func(ctx context.Context, socket string) (there bool, err error) {
-		c, err = approve.Dial(ctx, approve.Options{Socket: socket, KeyName: keyName, Key: key})
-		if errors.Is(err, approve.ErrNoHost) {
-			return false, nil
-		}
-		return true, Failure(err)
-	})
-	return c, err
+	return host.Resident{
+		Kxd: kxd, Args: append(args, "--state-dir", d.State, "--config-dir", d.Config),
+		Socket: path, Lock: resident.Lock(d.State, name), Version: s.app.Version, KeyName: keyName, Key: key,
+	}.Connect(ctx)
+}
+
+// Approve connects to the approval host, starting it if need be. keyName is
+// "approver" or "host".
+func (s *Site) Approve(ctx context.Context, keyName string) (*approve.Client, error) {
+	c, err := s.Dial(ctx, resident.Approve, keyName, "approve")
+	if err != nil {
+		return nil, err
+	}
+	return approve.New(c), nil
 }
 
 func keyOf(st *state.State, name string) ([]byte, error) {
@@ -90,18 +92,7 @@ func keyOf(st *state.State, name string) ([]byte, error) {
 }
 
 // Failure returns what the approval host answered as an error of kx.
-func Failure(err error) error {
-	var e *approve.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &e):
-		return &fail.Error{Code: e.Code, Exit: e.Exit, Msg: e.Message, Hint: e.Hint}
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	}
-	return fail.Unavailable("no_host", "the approval host can't be reached: %v", err).WithHint("kx doctor").Because(err)
-}
+func Failure(err error) error { return host.Failure("the approval host", err) }
 
 // Await returns when a request is answered. The host rings the bell; without one
 // the files are looked at, for they are the truth.

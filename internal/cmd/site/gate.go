@@ -29,6 +29,7 @@ import (
 	"github.com/kxtools/kx/internal/record/state"
 	"github.com/kxtools/kx/internal/tools"
 	"github.com/kxtools/kx/internal/tools/human"
+	"github.com/kxtools/kx/internal/tools/lsp"
 	"github.com/kxtools/kx/pkg/policy/mode"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -135,7 +136,7 @@ func (s *Site) Tools(j *judge.Judge) (*tool.Registry, error) {
 	if j.Config.Approve.Notify != "" {
 		d.Notify = s.notify
 	}
-	return tools.Registry(j.Config.Sandbox.Env, s.app.Getenv, d)
+	return tools.Registry(j.Config.Sandbox.Env, s.app.Getenv, d, lsp.Deps{Ask: s.AskCode})
 }
 
 // GateOptions say whose calls a gate is for.
@@ -228,6 +229,17 @@ func (s *Site) SharedSession(id string) (GateOptions, error) {
 		return GateOptions{}, err
 	}
 	return s.session(st, id)
+}
+
+// Calls returns a gate for calls that are typed or come from a script: those of
+// --session, or else of the workspace. They wait that long for a person.
+func (s *Site) Calls(in scope.Scope, wait time.Duration) (*gate.Gate, error) {
+	o, err := s.SharedSession(s.app.Globals.Session)
+	if err != nil {
+		return nil, err
+	}
+	o.Scope, o.Wait = in, wait
+	return s.Gate(o)
 }
 
 func (s *Site) session(st *state.State, id string) (GateOptions, error) {

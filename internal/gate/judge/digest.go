@@ -28,7 +28,7 @@ func (j *Judge) Digests(name string, input json.RawMessage) map[string]string {
 	switch name {
 	case "bash":
 		files = j.scripts(input)
-	case "write_file", "edit_file", "apply_patch":
+	case "write_file", "edit_file", "apply_patch", "lsp_rename":
 		entry, _ := catalogue.Lookup(name)
 		for _, p := range j.env.Points(&entry, input) {
 			if p.Where != nil {

@@ -22,6 +22,7 @@ func (j *Judge) explain(name string, input json.RawMessage, m string, loaded boo
 	if !ok {
 		return d
 	}
+	entry = entry.For(input)
 	f := j.guard.Check(&entry, input, j.env)
 	for _, a := range f.Asks {
 		j.raise(d, a)

@@ -307,7 +307,10 @@ func Action(name string, input json.RawMessage) (json.RawMessage, error) {
 // that only writes shows a file to whom read_file would show it.
 func (j *Judge) MayRead(name string, root *wire.Decision) func(path string) bool {
 	entry, _ := catalogue.Lookup(name)
-	if !slices.Contains(entry.Effects, catalogue.Read) {
+	switch {
+	case entry.Dry != "":
+		entry = entry.Reading()
+	case !slices.Contains(entry.Effects, catalogue.Read):
 		name = "read_file"
 		entry, _ = catalogue.Lookup(name)
 	}
@@ -321,6 +324,30 @@ func (j *Judge) MayRead(name string, root *wire.Decision) func(path string) bool
 		}
 		got, _ := mode.Apply(root.EffectiveMode, name, entry.Plan, v, false)
 		return got == wire.Allow
+	}
+}
+
+// MayWrite returns the test that a tool asks which writes files that its input does
+// not name. It is that of a call for each file: the guard, the rules and the mode.
+// root is what was decided of the call itself: what a person allowed by it covers
+// the files that would be asked for by the same rule and reason, and no others.
+func (j *Judge) MayWrite(name string, input json.RawMessage, root *wire.Decision) func(path string) bool {
+	entry, _ := catalogue.Lookup(name)
+	return func(path string) bool {
+		var in map[string]any
+		if entry.Path == "" || json.Unmarshal(input, &in) != nil {
+			return false
+		}
+		in[entry.Path] = path
+		raw, err := wire.Marshal(in)
+		if err != nil {
+			return false
+		}
+		d := j.Explain(name, raw, root.EffectiveMode, true)
+		if d.Decision != wire.Ask || d.Mandatory {
+			return d.Decision == wire.Allow
+		}
+		return root.BaseDecision == wire.Ask && d.Reason == root.Reason && sameRule(d.Rule, root.Rule)
 	}
 }
 

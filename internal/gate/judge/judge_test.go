@@ -302,6 +302,71 @@ func TestMayReadOfWriters(t *testing.T) {
 	}
 }
 
+// What a tool changes without being told so is decided file by file.
+func TestMayWrite(t *testing.T) {
+	o := place(t)
+	write(t, filepath.Join(o.Dirs.Config, "policy.toml"), `
+[[rule]]
+effect = "write"
+path = "gen/**"
+decision = "deny"
+[[rule]]
+effect = "write"
+path = "docs/**"
+decision = "ask"
+[[rule]]
+effect = "write"
+path = "free/**"
+decision = "allow"
+[[rule]]
+tool = "lsp_rename"
+path = "named/**"
+input.new_name = "evil"
+decision = "deny"
+`)
+	j := open(t, o)
+	input := func(name string) json.RawMessage {
+		return json.RawMessage(`{"path":"` + o.Workspace + `/a.go","new_name":"` + name + `"}`)
+	}
+	asked := func(m string, in json.RawMessage) func(string) bool {
+		return j.MayWrite("lsp_rename", in, j.Explain("lsp_rename", in, m, true))
+	}
+	for _, tt := range []struct {
+		what string
+		may  func(string) bool
+		want string // the letters of the files that may be written
+	}{
+		{"allowed by a person", asked(mode.Default, input("b")), "afn"},
+		{"whose answer is of one name", asked(mode.Default, input("evil")), "af"},
+		{"in bypassPermissions", asked(mode.Bypass, input("b")), "adfn"},
+		{"not asked for", j.MayWrite("lsp_rename", input("b"), &wire.Decision{EffectiveMode: mode.Default, BaseDecision: wire.Allow}), "f"},
+		{"an input that can't be read", j.MayWrite("lsp_rename", json.RawMessage(`[`), j.Explain("lsp_rename", input("b"), mode.Default, true)), ""},
+	} {
+		got := ""
+		for _, f := range []string{"a.go", "docs/d", "free/f", "gen/g", ".git/hooks/h", "named/n", "../outside"} {
+			if tt.may(filepath.Join(o.Workspace, f)) {
+				got += string(filepath.Base(f)[0])
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.what, got, tt.want)
+		}
+	}
+}
+
+// A rename that is not made shows a file to whom its own rules would.
+func TestMayReadOfADryRun(t *testing.T) {
+	o := place(t)
+	write(t, filepath.Join(o.Dirs.Config, "policy.toml"), "[[rule]]\ntool = \"lsp_*\"\npath = \"secret/**\"\ndecision = \"deny\"\n")
+	j := open(t, o)
+	for _, m := range []string{mode.Default, mode.Plan, mode.DontAsk} {
+		may := j.MayRead("lsp_rename", j.Explain("lsp_rename", json.RawMessage(`{"symbol":"a","dry_run":true}`), m, true))
+		if may(o.Workspace+"/secret/f") || may(filepath.Dir(o.Workspace)+"/f") || !may(o.Workspace+"/f") {
+			t.Errorf("in %s: secret/f %t, f %t", m, may(o.Workspace+"/secret/f"), may(o.Workspace+"/f"))
+		}
+	}
+}
+
 func TestAction(t *testing.T) {
 	for _, tt := range []struct{ tool, input, want string }{
 		{"bash", `{"timeout_ms":5,"description":"d","command":"ls","cwd":"/"}`, `{"command":"ls","cwd":"/"}`},

@@ -46,6 +46,10 @@ type Env struct {
 	// canonical. Tools leave out the others and count them as "skipped".
 	MayRead func(path string) bool
 
+	// MayWrite says the same of a file that the input does not name and the tool
+	// would change. A tool that may not change all that it must changes nothing.
+	MayWrite func(path string) bool
+
 	// Real is where a path of the call lies: /tmp and /var/tmp may be a folder of
 	// the session. Nil where every path is what it says.
 	Real func(path string) string

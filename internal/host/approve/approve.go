@@ -25,8 +25,6 @@ import (
 )
 
 const (
-	// Socket is the name of the socket in the runtime directory.
-	Socket = "approve.sock"
 	// poll is how often files are looked at: requests are parked and expire
 	// without a word to this process.
 	poll = 200 * time.Millisecond

@@ -11,11 +11,9 @@ import (
 	"github.com/kxtools/kx/internal/base/sock"
 	"github.com/kxtools/kx/internal/host"
 	"github.com/kxtools/kx/internal/record/config"
+	"github.com/kxtools/kx/internal/record/resident"
 	"github.com/kxtools/kx/internal/record/state"
 )
-
-// Lock is the file that the host holds while it lives.
-func Lock(stateDir string) string { return filepath.Join(stateDir, "approvals", "host.lock") }
 
 // Options say where a host lives, and for how long.
 type Options struct {
@@ -34,7 +32,7 @@ func Run(ctx context.Context, o Options, said io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := st.Sub("approvals"); err != nil {
+	if err := resident.Prepare(st, resident.Approve); err != nil {
 		return err
 	}
 	failpoint.Arm(filepath.Join(o.State, "failpoint"))
@@ -46,13 +44,13 @@ func Run(ctx context.Context, o Options, said io.Writer) error {
 	}
 	srv := h.Server(o.Version)
 	srv.Idle = o.Idle
-	return host.Live(ctx, host.Place{Lock: Lock(o.State), Socket: o.Socket, Said: said, Waits: o.Idle == 0, Begin: h.settle}, srv)
+	return host.Live(ctx, host.Place{Lock: resident.Lock(o.State, resident.Approve), Socket: o.Socket, Said: said, Waits: o.Idle == 0, Begin: h.settle}, srv)
 }
 
 // Server returns the host as it stands on its socket.
 func (h *Host) Server(version string) *sock.Server {
 	return &sock.Server{
-		Name: "approve", Version: version, Handle: h.Handle,
+		Name: resident.Approve, Version: version, Handle: h.Handle,
 		Keys: map[string]func() ([]byte, error){"approver": h.st.ApproverKey, "host": h.st.HostKey},
 	}
 }

@@ -239,7 +239,7 @@ func (s *changeSet) output() wire.Output {
 	added, removed := 0, 0
 	left := false
 	for _, c := range s.changes {
-		diff, a, r := changes(c.before.content, c.after)
+		diff, a, r := Diff(c.before.content, c.after)
 		what, size := "wrote", fmt.Sprintf(", %s", place.Size(int64(len(c.after))))
 		t := c.to
 		switch {

@@ -68,7 +68,7 @@ func (w *writer) edit(ctx context.Context, env *tool.Env, input json.RawMessage)
 	if err := t.replace(after); err != nil {
 		return nil, err
 	}
-	diff, added, removed := changes(before, after)
+	diff, added, removed := Diff(before, after)
 	out := written(t, after, added, removed)
 	delete(out, "created")
 	out["replacements"] = n

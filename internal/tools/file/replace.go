@@ -239,8 +239,8 @@ func (t *target) unchanged() error {
 		WithHint("%s", place.Hint("read_file", "path", t.Abs))
 }
 
-// changes compares two contents: a unified diff, and its added and removed lines.
-func changes(before, after []byte) (text string, added, removed int) {
+// Diff compares two contents: a unified diff, and its added and removed lines.
+func Diff(before, after []byte) (text string, added, removed int) {
 	const header = 3 // "diff", "---" and "+++" name the two
 	parts := strings.SplitAfterN(string(diff.Diff("before", before, "after", after)), "\n", header+1)
 	if len(parts) <= header {

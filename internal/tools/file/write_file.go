@@ -67,7 +67,7 @@ func (w *writer) write(ctx context.Context, env *tool.Env, input json.RawMessage
 	if err := t.replace(content); err != nil {
 		return nil, err
 	}
-	_, added, removed := changes(before.content, content)
+	_, added, removed := Diff(before.content, content)
 	if t.st != nil && t.st.Size() > place.MaxWhole { // too long to compare
 		added, removed = lineCount(content), before.lines
 	}

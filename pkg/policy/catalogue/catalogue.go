@@ -5,6 +5,7 @@
 package catalogue
 
 import (
+	"encoding/json"
 	"slices"
 	"sort"
 	"strings"
@@ -19,6 +20,26 @@ type Entry struct {
 	URL     string   // the input field that holds its address
 	Plan    bool     // may be used in plan mode
 	Prose   []string // fields that are for people: they don't make it another action
+	Dry     string   // the input field that makes a read of it when it is true
+}
+
+// For returns the entry as it holds for an input: a dry run only reads, which plan
+// mode lets through.
+func (e Entry) For(input []byte) Entry {
+	if e.Dry == "" || len(input) == 0 {
+		return e
+	}
+	var in map[string]any
+	if json.Unmarshal(input, &in) == nil && in[e.Dry] == true {
+		return e.Reading()
+	}
+	return e
+}
+
+// Reading returns the entry of a dry run.
+func (e Entry) Reading() Entry {
+	e.Effects, e.Plan = reads, true
+	return e
 }
 
 // Effects of a tool.
@@ -116,7 +137,7 @@ var table = entries(
 	Entry{Name: "lsp_implementation", Effects: reads, Path: "path", Default: ".", Plan: true},
 	Entry{Name: "lsp_type_definition", Effects: reads, Path: "path", Default: ".", Plan: true},
 	Entry{Name: "lsp_callers", Effects: reads, Path: "path", Default: ".", Plan: true},
-	Entry{Name: "lsp_rename", Effects: writes, Path: "path"},
+	Entry{Name: "lsp_rename", Effects: writes, Path: "path", Default: ".", Dry: "dry_run"},
 	// The browser.
 	Entry{Name: "browser_open", Effects: nets, URL: "url"},
 	Entry{Name: "browser_snapshot", Effects: nets},

@@ -25,6 +25,7 @@ func Rules(tool string, input []byte, env *policy.Env) ([]policy.Rule, error) {
 	if tool == "bash" {
 		return bashRules(input, env)
 	}
+	entry = entry.For(input)
 	base := policy.Rule{Tool: tool, Decision: wire.Allow}
 	if catalogue.Guessed(tool) || len(entry.Effects) == 0 {
 		return []policy.Rule{base}, nil

@@ -10,14 +10,21 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/sourcegraph/go-lsp"
+	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/host/lsp/position"
 	"github.com/kxtools/kx/internal/host/lsp/protocol"
+	"github.com/kxtools/kx/internal/host/lsp/stream"
 )
 
 // ErrEnded is in every error that says that the server has ended.
@@ -26,10 +33,12 @@ var ErrEnded = errors.New("the language server has ended")
 // Ready is how a server tells that it has loaded the workspace.
 type Ready int
 
+// The ways.
 const (
 	AtOnce     Ready = iota // it makes requests wait until it can answer
 	OnProgress              // by the end of the first work that it reports
 	OnStatus                // by experimental/serverStatus
+	OnFound                 // by saying how many source files it has found, as pyright does
 )
 
 // Options say what to start, and how.
@@ -42,90 +51,240 @@ type Options struct {
 	Ready Ready
 
 	Options  any                      // of initialization; nil for none
-	Settings func(section string) any // its configuration, nil for none; called while nothing else is read
+	Settings func(section string) any // its configuration, nil for none; must not block
 
 	// Grace is how long it may take to answer that it shall end, and as long again to
 	// end; 0 for the usual.
 	Grace time.Duration
 	Log   func(line string) // gets what it complains of; nil for nobody
+
+	stuck time.Duration // how long it may read nothing; 0 for the usual
 }
 
 // Client is a running server. Its methods may be called from everywhere at once.
-type Client struct{}
+type Client struct {
+	opt    Options
+	p      *process
+	stream *stream.Stream
+	conn   *jsonrpc2.Conn
+	lastID atomic.Uint64
+	hello  atomic.Pointer[protocol.InitializeResult] // never nil
+
+	load  *loading
+	push  published
+	watch watched
+	said  complaints
+
+	refreshes atomic.Int64
+
+	broke chan error    // why the conversation can't go on
+	stop  chan struct{} // closed by Close
+	over  chan struct{} // closed when it has ended, or must; err says why
+	done  chan struct{} // closed when nothing of it is left
+	err   error
+	left  []int
+	close sync.Once
+	asked atomic.Bool // it shall end
+}
 
 // Start starts a server and says hello to it. When it fails nothing is left behind, and
 // the error has what the server said on its standard error.
-func Start(ctx context.Context, opt Options) (*Client, error) { panic("not yet") }
+func Start(ctx context.Context, opt Options) (*Client, error) {
+	if opt.Grace == 0 {
+		opt.Grace = grace
+	}
+	if opt.stuck == 0 {
+		opt.stuck = stream.StuckAfter
+	}
+	c := &Client{
+		opt: opt, load: newLoading(opt.Ready), push: newPublished(), watch: newWatched(opt.Root),
+		broke: make(chan error, 1), stop: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}),
+	}
+	c.hello.Store(&protocol.InitializeResult{})
+	c.said.log = opt.Log
+	var err error
+	if c.p, err = startProcess(opt, c.said.line); err != nil {
+		return nil, fail.Unavailable("lsp_failed", "%s can't be started: %v", c.Name(), err).Because(err)
+	}
+	c.stream = stream.New(c.p.in, c.p.out, opt.stuck, c.breaks)
+	c.conn = jsonrpc2.NewConn(context.Background(), c.stream, handler{c}, jsonrpc2.SetLogger(silent{}))
+	go c.supervise()
+	if err := c.sayHello(ctx); err != nil {
+		c.close.Do(func() { close(c.stop) })
+		<-c.done
+		return nil, err
+	}
+	return c, nil
+}
+
+// silent is a logger of jsonrpc2: what it has to say is told in other ways.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// sayHello is the exchange with which a conversation begins.
+func (c *Client) sayHello(ctx context.Context) error {
+	root := protocol.FromPath(c.opt.Root)
+	params := protocol.InitializeParams{
+		ClientInfo:   protocol.ClientInfo{Name: "kx"},
+		RootURI:      root,
+		Folders:      []protocol.Folder{{URI: root, Name: filepath.Base(c.opt.Root)}},
+		Options:      c.opt.Options,
+		Capabilities: json.RawMessage(protocol.ClientCapabilities),
+	}
+	var hello protocol.InitializeResult
+	err := c.Call(ctx, "initialize", params, &hello)
+	var theirs *protocol.Error
+	switch {
+	case errors.Is(err, ErrEnded):
+		return err
+	case errors.As(err, &theirs):
+		return fail.Unavailable("lsp_failed", "%s refuses to start: %s%s", c.Name(), theirs.Message, c.p.words()).Because(err)
+	case ctx.Err() != nil:
+		return fail.Unavailable("lsp_failed", "%s did not answer when it was started%s", c.Name(), c.p.words()).Because(err)
+	case err != nil:
+		return fail.Unavailable("lsp_failed", "%s can't be understood: %v%s", c.Name(), err, c.p.words()).Because(err)
+	}
+	c.hello.Store(&hello)
+	switch c.Encoding() {
+	case position.UTF8, position.UTF16, position.UTF32:
+	default:
+		return fail.Unavailable("lsp_failed", "%s counts columns in %q, which is unknown here", c.Name(), c.Encoding())
+	}
+	return c.Notify(ctx, "initialized", struct{}{})
+}
 
 // Name is what the server calls itself, or its program.
-func (c *Client) Name() string { panic("not yet") }
+func (c *Client) Name() string {
+	if name := c.hello.Load().ServerInfo.Name; name != "" {
+		return name
+	}
+	return filepath.Base(c.opt.Argv[0])
+}
 
-// Version is what it calls its version, "" if it doesn't say.
-func (c *Client) Version() string { panic("not yet") }
-
-// PID is its first process, as this machine numbers it.
-func (c *Client) PID() int { panic("not yet") }
+// Version is what it calls its version, "" if it doesn't say. That of gopls is a
+// document with all of its build in it.
+func (c *Client) Version() string {
+	version := c.hello.Load().ServerInfo.Version
+	var build struct{ Version string }
+	if json.Unmarshal([]byte(version), &build) == nil {
+		return build.Version
+	}
+	return version
+}
 
 // Caps is what it said that it can do.
-func (c *Client) Caps() *protocol.Capabilities { panic("not yet") }
+func (c *Client) Caps() *protocol.Capabilities { return &c.hello.Load().Capabilities }
 
 // Encoding is how it counts the columns of positions.
-func (c *Client) Encoding() position.Encoding { panic("not yet") }
-
-// Call asks and waits for the answer. When ctx ends the server is told to stop. An error
-// of the server itself is a *protocol.Error; the error is ErrEnded when it has ended.
-func (c *Client) Call(ctx context.Context, method string, params, result any) error {
-	panic("not yet")
+func (c *Client) Encoding() position.Encoding {
+	if e := c.Caps().PositionEncoding; e != "" {
+		return position.Encoding(e)
+	}
+	return position.UTF16
 }
-
-// Notify tells something. It waits while the server is behind with reading.
-func (c *Client) Notify(ctx context.Context, method string, params any) error { panic("not yet") }
 
 // Has reports whether the server has a method, by its capabilities or a registration.
-func (c *Client) Has(method string) bool { panic("not yet") }
+func (c *Client) Has(method string) bool { return c.Caps().Has(method) || c.Registered(method) }
 
-// Registered reports whether it has registered for a method.
-func (c *Client) Registered(method string) bool { panic("not yet") }
-
-// Watches reports whether it wants to hear of changes of a file.
-func (c *Client) Watches(path string) bool { panic("not yet") }
-
-// Loading reports whether it is still loading, how far it is in percent (-1 if it
-// doesn't say), and what it does.
-func (c *Client) Loading() (loading bool, percent int, what string) { panic("not yet") }
-
-// Loaded waits until it has loaded.
-func (c *Client) Loaded(ctx context.Context) error { panic("not yet") }
-
-// WaitProgress waits until no work is under way whose token or title begins with prefix.
-func (c *Client) WaitProgress(ctx context.Context, prefix string) error { panic("not yet") }
-
-// Pushed is what it published of a file last.
-func (c *Client) Pushed(uri lsp.DocumentURI) (protocol.Published, bool) { panic("not yet") }
-
-// WaitPushed waits until what it published of a file is ok.
-func (c *Client) WaitPushed(ctx context.Context, uri lsp.DocumentURI, ok func(protocol.Published) bool) (protocol.Published, error) {
-	panic("not yet")
-}
-
-// Forget forgets what it published of a file.
-func (c *Client) Forget(uri lsp.DocumentURI) { panic("not yet") }
-
-// Refreshes counts how often it asked to be asked for diagnostics again.
-func (c *Client) Refreshes() int64 { panic("not yet") }
+// Health is what it says of itself while it is not well, "" otherwise; broken if it
+// says that it can't work.
+func (c *Client) Health() (what string, broken bool) { return c.said.well() }
 
 // Said is what it complained of last, "" for nothing.
-func (c *Client) Said() string { panic("not yet") }
+func (c *Client) Said() string {
+	if said := c.said.last(); said != "" {
+		return said
+	}
+	return c.p.stderr.String()
+}
 
-// Done is closed when it has ended, with all that came from it.
-func (c *Client) Done() <-chan struct{} { panic("not yet") }
-
-// Err says why it has ended; nil while it runs.
-func (c *Client) Err() error { panic("not yet") }
+// PID is its first process, as this machine numbers it.
+func (c *Client) PID() int { return c.p.cmd.Process.Pid }
 
 // Memory is what all of its processes have in memory, in bytes; 0 where that can't be
 // told.
-func (c *Client) Memory() int64 { panic("not yet") }
+func (c *Client) Memory() int64 {
+	select {
+	case <-c.over:
+		return 0
+	default:
+		return memory(c.PID())
+	}
+}
+
+// Done is closed when it has ended, with all that came from it.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Err says why it has ended; nil while it runs.
+func (c *Client) Err() error {
+	select {
+	case <-c.over:
+		return c.err
+	default:
+		return nil
+	}
+}
 
 // Close ends it, politely at first, and returns the processes that could not be ended.
-func (c *Client) Close() (left []int) { panic("not yet") }
+func (c *Client) Close() (left []int) {
+	c.close.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), c.opt.Grace)
+		defer cancel()
+		c.asked.Store(true)
+		// What doesn't answer is ended all the same.
+		if err := c.Call(ctx, "shutdown", nil, nil); err == nil {
+			_ = c.Notify(ctx, "exit", nil)
+			select {
+			case <-c.over:
+			case <-time.After(c.opt.Grace):
+			}
+		}
+		close(c.stop)
+	})
+	<-c.done
+	return c.left
+}
+
+// breaks notes the first reason why the conversation can't go on.
+func (c *Client) breaks(err error) {
+	select {
+	case c.broke <- err:
+	default:
+	}
+}
+
+// supervise waits for the end, whichever it is, and cleans up.
+func (c *Client) supervise() {
+	var why error
+	select {
+	case <-c.stop:
+		why = errors.New("was ended")
+	case why = <-c.broke:
+	case <-c.stream.Ended():
+		c.p.wait(lastWords)
+		why = c.p.how()
+	case <-c.p.exited:
+		// What it has said before is still an answer.
+		select {
+		case <-c.stream.Ended():
+		case <-time.After(lastWords):
+		}
+		why = c.p.how()
+	}
+	select {
+	case why = <-c.broke: // tells more
+	default:
+	}
+	words := c.p.words()
+	if c.asked.Load() { // whatever its exit status is, and its last words
+		why, words = errors.New("was ended"), ""
+	}
+	c.err = fail.Unavailable("lsp_ended", "%s %v%s", c.Name(), why, words).Because(fmt.Errorf("%w: %w", ErrEnded, why))
+	close(c.over)
+	c.push.wake()
+	c.load.wake()
+	c.left = c.p.end()
+	_ = c.conn.Close() // it may be closed already
+	close(c.done)
+}

@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
+	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/record/config"
 )
 
@@ -15,6 +17,17 @@ import (
 func Name(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return "lsp-" + hex.EncodeToString(sum[:6])
+}
+
+// Moved is the code of the error where the folder of the workspace is another one now.
+// The host ends then, and another one may be asked.
+const Moved = "workspace_moved"
+
+// Place is where a host stands: it inherits nothing, so it is told.
+type Place struct {
+	Root    string     `json:"root"` // of the workspace, canonical
+	Dirs    paths.Dirs `json:"dirs"`
+	Session string     `json:"xdg_runtime_dir"` // where the sockets of the user's session are, "" if nowhere
 }
 
 // Args are the arguments of every verb.
@@ -30,4 +43,14 @@ type Setup struct {
 	Hidden  []string                `json:"hidden"` // patterns of files that no server may read
 	Code    bool                    `json:"code"`   // code of the project may run
 	Servers []config.LanguageServer `json:"servers"`
+}
+
+// Get returns a variable of an environment, "" if it is not set.
+func Get(env []string, name string) string {
+	for _, v := range env {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }

@@ -33,17 +33,21 @@ func builtIn() []*Language {
 	pyright := &Server{
 		Name: "pyright", Language: "python", Argv: []string{"pyright-langserver", "--stdio"},
 		Ready: client.AtOnce, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
+		Reload:   []string{"pyproject.toml", "pyrightconfig.json", "setup.cfg"},
 		Settings: installed, ways: []way{{"npm", "npm install -g pyright"}, {"pipx", "pipx install pyright"}, {"uv", "uv tool install pyright"}},
 	}
 	basedpyright := &Server{
 		Name: "basedpyright", Language: "python", Argv: []string{"basedpyright-langserver", "--stdio"},
 		Ready: client.AtOnce, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
+		Reload:   []string{"pyproject.toml", "pyrightconfig.json", "setup.cfg"},
 		Settings: installed, ways: []way{{"npm", "npm install -g basedpyright"}},
 	}
 	rust := &Server{
 		Name: "rust-analyzer", Language: "rust", Argv: []string{"rust-analyzer"}, RunsCode: true,
 		Ready: client.OnStatus, Diagnostics: Pull, DidSave: true,
 		Options: crates,
+		Reload:  []string{"Cargo.toml", "Cargo.lock", "build.rs", "rust-toolchain", "rust-toolchain.toml", "config.toml"},
+		Check:   &Check{Method: "rust-analyzer/runFlycheck", Token: "rust-analyzer/flycheck", Failed: "cargo check failed"},
 		// The target folder of the workspace can't be written, and is not ours.
 		Env: func(cache string) []string {
 			return []string{"CARGO_TARGET_DIR=" + filepath.Join(cache, "target"), "CARGO_NET_OFFLINE=true"}

@@ -34,6 +34,13 @@ const (
 	Push                // they are pushed at any time
 )
 
+// Check is how a server is told to let the project's own compiler look at the files.
+type Check struct {
+	Method string // the notification, with the document
+	Token  string // how the token of its progress begins
+	Failed string // what is in the server's status where the compiler could not look
+}
+
 // Server is a language server. One that serves several languages is in each of them,
 // and runs once.
 type Server struct {
@@ -54,6 +61,8 @@ type Server struct {
 	Diagnostics Method
 	OpenCreated bool     // it takes notice of a new file only once it was open
 	DidSave     bool     // it looks at more than the file when a file is saved
+	Reload      []string // names of files that it does not read again, or only later
+	Check       *Check   // it can have the project's own compiler look, too
 	Markers     []string // folders that are not looked into and in which what it needs is installed
 
 	// Proof looks at a program that was found and says why it can't be this server,

@@ -1,0 +1,321 @@
+package lsp
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	lsptype "github.com/sourcegraph/go-lsp"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/host/lsp/position"
+	"github.com/kxtools/kx/internal/host/lsp/protocol"
+	"github.com/kxtools/kx/internal/host/lsp/service"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// The usual limits of answers, for a model that reads all of it.
+const (
+	usualLocations = 50
+	usualHover     = 2000 // characters
+	usualSymbols   = 100
+	// usualDiagnostics is of all files: who has more has one cause, or does not read on.
+	usualDiagnostics = 100
+	// mostItems is what an answer has at most: a line of the socket holds that.
+	mostItems = 1000
+	mostHover = 50_000
+	// maxText is how much of a line stands beside a location, in characters.
+	maxText = 200
+)
+
+// verb answers one kind of question about a position.
+type verb struct {
+	method string
+	what   string // what a server without it can't tell
+	answer func(h *Host, ctx context.Context, v *service.View, q *wire.CodeQuery, at lsptype.Position, a *wire.CodeAnswer) error
+}
+
+// verbs are the questions about a position.
+var verbs = map[string]verb{
+	"hover":           {"textDocument/hover", "hovers", (*Host).hover},
+	"definition":      {"textDocument/definition", "definitions", locations("textDocument/definition")},
+	"references":      {"textDocument/references", "references", (*Host).references},
+	"implementation":  {"textDocument/implementation", "implementations", locations("textDocument/implementation")},
+	"type-definition": {"textDocument/typeDefinition", "type definitions", locations("textDocument/typeDefinition")},
+	"callers":         {"textDocument/prepareCallHierarchy", "callers", (*Host).callers},
+	"rename":          {"textDocument/rename", "renames", (*Host).rename},
+}
+
+// at is the position of a question as the protocol sends it.
+func at(path string, p lsptype.Position) lsptype.TextDocumentPositionParams {
+	return lsptype.TextDocumentPositionParams{TextDocument: lsptype.TextDocumentIdentifier{URI: protocol.FromPath(path)}, Position: p}
+}
+
+func (h *Host) hover(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
+	var found protocol.Hover
+	if err := v.Call(ctx, "textDocument/hover", at(q.Path, p), &found); err != nil {
+		return err
+	}
+	text := strings.TrimSpace(string(found.Contents))
+	a.Total = utf8.RuneCountInString(text)
+	a.Hover = text
+	if most := limit(q.Limit, usualHover, mostHover); a.Total > most {
+		a.Hover, a.Truncated = string([]rune(text)[:most]), true
+	}
+	return nil
+}
+
+// locations answers with what a method gives back.
+func locations(method string) func(h *Host, ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
+	return func(h *Host, ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
+		found, err := definitions(ctx, v, method, q.Path, p)
+		if err != nil {
+			return err
+		}
+		return h.locations(v, q, a, found)
+	}
+}
+
+func definitions(ctx context.Context, v *service.View, method, path string, p lsptype.Position) ([]lsptype.Location, error) {
+	var found protocol.Locations
+	err := v.Call(ctx, method, at(path, p), &found)
+	return found, err
+}
+
+func (h *Host) references(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
+	var found protocol.Locations
+	params := lsptype.ReferenceParams{TextDocumentPositionParams: at(q.Path, p), Context: lsptype.ReferenceContext{IncludeDeclaration: true}}
+	if err := v.Call(ctx, "textDocument/references", params, &found); err != nil {
+		return err
+	}
+	return h.locations(v, q, a, found)
+}
+
+// callers answers with the places that call what stands at a position.
+func (h *Host) callers(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
+	var items []protocol.CallHierarchyItem
+	if err := v.Call(ctx, "textDocument/prepareCallHierarchy", at(q.Path, p), &items); err != nil {
+		return err
+	}
+	var found []lsptype.Location
+	from := map[lsptype.Location]protocol.CallHierarchyItem{}
+	for _, item := range items {
+		var calls []protocol.IncomingCall
+		if err := v.Call(ctx, "callHierarchy/incomingCalls", protocol.IncomingCallsParams{Item: item}, &calls); err != nil {
+			return err
+		}
+		for _, c := range calls {
+			for _, r := range c.FromRanges {
+				l := lsptype.Location{URI: c.From.URI, Range: r}
+				found, from[l] = append(found, l), c.From
+			}
+		}
+	}
+	if err := h.locations(v, q, a, found); err != nil {
+		return err
+	}
+	for i := range a.Locations {
+		l := &a.Locations[i]
+		item := from[h.back(l)]
+		l.Name, l.Kind = item.Name, kindName(item.Kind)
+	}
+	return nil
+}
+
+// back is a location as the server gave it.
+func (h *Host) back(l *wire.CodeLocation) lsptype.Location {
+	return lsptype.Location{URI: protocol.FromPath(h.abs(l.Path)), Range: lspRange(l.Range)}
+}
+
+// locations puts places into an answer: sorted, each once, the first ones that fit.
+func (h *Host) locations(v *service.View, q *wire.CodeQuery, a *wire.CodeAnswer, found []lsptype.Location) error {
+	list := make([]spot, 0, len(found))
+	for _, l := range found {
+		path, ok := protocol.ToPath(l.URI)
+		if !ok {
+			path = string(l.URI) // of no file: a part of an archive, say
+		}
+		list = append(list, spot{path, !h.inside(path), l.Range})
+	}
+	slices.SortFunc(list, spot.compare)
+	list = slices.Compact(list)
+	a.Total = len(list)
+	if most := limit(q.Limit, usualLocations, mostItems); len(list) > most {
+		list, a.Truncated = list[:most], true
+	}
+	for _, s := range list {
+		l, err := h.location(v, s)
+		if err != nil {
+			return err
+		}
+		a.Locations = append(a.Locations, l)
+	}
+	return nil
+}
+
+// spot is a piece of a file. Those of the workspace come first.
+type spot struct {
+	path    string
+	outside bool
+	rng     lsptype.Range
+}
+
+func (s spot) compare(o spot) int {
+	if s.outside != o.outside {
+		if s.outside {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(cmp.Compare(s.path, o.path), cmp.Compare(s.rng.Start.Line, o.rng.Start.Line), cmp.Compare(s.rng.Start.Character, o.rng.Start.Character))
+}
+
+// location converts a piece of a file. Where the file can't be read, outside of the
+// workspace, it has only the server's numbers.
+func (h *Host) location(v *service.View, s spot) (wire.CodeLocation, error) {
+	l := wire.CodeLocation{Path: h.show(s.path), Outside: s.outside, Range: wireRange(s.rng)}
+	text, err := v.Text(s.path)
+	if err != nil {
+		if !s.outside {
+			return l, err
+		}
+		l.Line, l.Column, l.EndLine, l.EndColumn = s.rng.Start.Line+1, s.rng.Start.Character+1, s.rng.End.Line+1, s.rng.End.Character+1
+		return l, nil
+	}
+	l.Line, l.Column = text.FromLSP(s.rng.Start, v.Encoding())
+	l.EndLine, l.EndColumn = text.FromLSP(s.rng.End, v.Encoding())
+	l.Text = clip(text.Line(l.Line))
+	return l, nil
+}
+
+// symbols answers with the symbols of a file.
+func (h *Host) symbols(ctx context.Context, v *service.View, q *wire.CodeQuery, a *wire.CodeAnswer) error {
+	syms, err := documentSymbols(ctx, v, q.Path)
+	if err != nil {
+		return err
+	}
+	text, err := v.Text(q.Path)
+	if err != nil {
+		return err
+	}
+	var add func(syms []protocol.DocumentSymbol, in string, depth int)
+	add = func(syms []protocol.DocumentSymbol, in string, depth int) {
+		for _, s := range syms {
+			c := h.symbolAt(text, v.Encoding(), q.Path, s.Name, s.Kind, s.SelectionRange, s.Range)
+			c.Container, c.Depth = in, depth
+			a.Symbols = append(a.Symbols, c)
+			below := s.Name
+			if in != "" {
+				below = in + "." + s.Name
+			}
+			add(s.Children, below, depth+1)
+		}
+	}
+	add(syms, "", 0)
+	cutSymbols(q, a)
+	return nil
+}
+
+func cutSymbols(q *wire.CodeQuery, a *wire.CodeAnswer) {
+	a.Total = len(a.Symbols)
+	if most := limit(q.Limit, usualSymbols, mostItems); a.Total > most {
+		a.Symbols, a.Truncated = a.Symbols[:most], true
+	}
+}
+
+// symbolAt converts a symbol. A server that gives all of it for its name has its name
+// looked for.
+func (h *Host) symbolAt(text *position.Text, enc position.Encoding, path, name string, kind lsptype.SymbolKind, own, all lsptype.Range) wire.CodeSymbol {
+	s := wire.CodeSymbol{Name: name, Kind: kindName(kind), Path: h.show(path), Outside: !h.inside(path), Range: wireRange(all)}
+	s.Line, s.Column = text.FromLSP(own.Start, enc)
+	s.EndLine, s.EndColumn = text.FromLSP(all.End, enc)
+	if own == all && s.Line <= text.Lines() {
+		if found := position.Names(text.Line(s.Line), plainName(name)); len(found) > 0 && !slices.Contains(found, s.Column) {
+			s.Column = found[0]
+		}
+	}
+	return s
+}
+
+func documentSymbols(ctx context.Context, v *service.View, path string) ([]protocol.DocumentSymbol, error) {
+	var list protocol.DocumentSymbols
+	err := v.Call(ctx, "textDocument/documentSymbol", lsptype.DocumentSymbolParams{TextDocument: lsptype.TextDocumentIdentifier{URI: protocol.FromPath(path)}}, &list)
+	return list, err
+}
+
+func workspaceSymbols(ctx context.Context, v *service.View, query string) ([]protocol.WorkspaceSymbol, error) {
+	if !v.Has("workspace/symbol") {
+		return nil, nil
+	}
+	var rows []protocol.WorkspaceSymbol
+	err := v.Call(ctx, "workspace/symbol", protocol.WorkspaceSymbolParams{Query: query}, &rows)
+	return rows, err
+}
+
+// find answers with the symbols of the workspace whose names fit a query, of one
+// language.
+func (h *Host) find(ctx context.Context, v *service.View, q *wire.CodeQuery, a *wire.CodeAnswer) error {
+	if !v.Has("workspace/symbol") {
+		return fail.Unavailable("not_supported", "%s does not look for symbols", v.Server.Name)
+	}
+	rows, err := workspaceSymbols(ctx, v, q.Query)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		path, ok := protocol.ToPath(r.Location.URI)
+		if !ok {
+			continue
+		}
+		text, err := v.Text(path)
+		if err != nil {
+			if !h.inside(path) {
+				continue // nothing can be said of its columns
+			}
+			return err
+		}
+		var rng lsptype.Range // a server may leave it out
+		if r.Location.Range != nil {
+			rng = *r.Location.Range
+		}
+		s := h.symbolAt(text, v.Encoding(), path, r.Name, r.Kind, rng, rng)
+		s.Container = r.ContainerName
+		a.Symbols = append(a.Symbols, s)
+	}
+	return nil
+}
+
+// limit is how many items an answer has.
+func limit(asked, usual, most int) int {
+	if asked <= 0 {
+		return usual
+	}
+	return min(asked, most)
+}
+
+// clip is a line as it stands beside a location.
+func clip(line string) string {
+	line = strings.TrimSpace(line)
+	if utf8.RuneCountInString(line) > maxText {
+		line = string([]rune(line)[:maxText-1]) + "…"
+	}
+	return strings.ToValidUTF8(line, "\uFFFD")
+}
+
+func kindName(k lsptype.SymbolKind) string { return strings.ToLower(k.String()) }
+
+func wireRange(r lsptype.Range) *wire.CodeRange {
+	return &wire.CodeRange{
+		Start: wire.CodePosition{Line: r.Start.Line, Character: r.Start.Character},
+		End:   wire.CodePosition{Line: r.End.Line, Character: r.End.Character},
+	}
+}
+
+func lspRange(r *wire.CodeRange) lsptype.Range {
+	return lsptype.Range{
+		Start: lsptype.Position{Line: r.Start.Line, Character: r.Start.Character},
+		End:   lsptype.Position{Line: r.End.Line, Character: r.End.Character},
+	}
+}

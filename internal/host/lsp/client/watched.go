@@ -1,0 +1,127 @@
+package client
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/kxtools/kx/internal/host/lsp/protocol"
+)
+
+const (
+	watchFiles = "workspace/didChangeWatchedFiles"
+	// maxRegistrations is how many a server may have: honest ones have some ten.
+	maxRegistrations = 1000
+)
+
+// watched is what a server has registered for.
+type watched struct {
+	root string
+
+	mu   sync.Mutex
+	list map[string]registration // by id
+}
+
+type registration struct {
+	method string
+	globs  []string // of watched files: patterns of whole paths
+}
+
+func newWatched(root string) watched {
+	return watched{root: root, list: map[string]registration{}}
+}
+
+// register notes what a server wants to hear of; it reports whether there is room.
+func (w *watched) register(list []protocol.Registration) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range list {
+		if _, known := w.list[r.ID]; !known && len(w.list) >= maxRegistrations {
+			return false
+		}
+		reg := registration{method: r.Method}
+		if r.Method == watchFiles {
+			reg.globs = w.globs(r.Options)
+		}
+		w.list[r.ID] = reg
+	}
+	return true
+}
+
+// globs are the patterns in the options of a registration. What can't be read watches
+// everything: an event too many is no harm.
+func (w *watched) globs(raw json.RawMessage) []string {
+	const everything = "/**"
+	var options protocol.Watchers
+	if json.Unmarshal(raw, &options) != nil {
+		return []string{everything}
+	}
+	var globs []string
+	for _, x := range options.List {
+		base, glob := w.root, x.Pattern.Glob
+		if x.Pattern.Base != "" {
+			path, ok := protocol.ToPath(x.Pattern.Base)
+			if !ok {
+				continue // of documents that are no files
+			}
+			base = path
+		}
+		if !filepath.IsAbs(glob) {
+			glob = strings.TrimSuffix(escape.Replace(base), "/") + "/" + glob
+		}
+		if !doublestar.ValidatePattern(glob) {
+			glob = everything
+		}
+		globs = append(globs, glob)
+	}
+	return globs
+}
+
+// escape writes a path as a pattern that matches it alone.
+var escape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`)
+
+// unregister takes registrations back.
+func (w *watched) unregister(u protocol.Unregistrations) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, list := range [][]protocol.Registration{u.List, u.Right} {
+		for _, r := range list {
+			delete(w.list, r.ID)
+		}
+	}
+}
+
+// Registered reports whether it has registered for a method.
+func (c *Client) Registered(method string) bool {
+	c.watch.mu.Lock()
+	defer c.watch.mu.Unlock()
+	for _, r := range c.watch.list {
+		if r.method == method {
+			return true
+		}
+	}
+	return false
+}
+
+// Watches reports whether it wants to hear of changes of a file: of any, if it has not
+// said of which.
+func (c *Client) Watches(path string) bool {
+	c.watch.mu.Lock()
+	defer c.watch.mu.Unlock()
+	said := false
+	for _, r := range c.watch.list {
+		if r.method != watchFiles {
+			continue
+		}
+		said = true
+		for _, glob := range r.globs {
+			if ok, err := doublestar.Match(glob, path); ok || err != nil {
+				return true
+			}
+		}
+	}
+	return !said
+}

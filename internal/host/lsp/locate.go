@@ -1,0 +1,251 @@
+package lsp
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	lsptype "github.com/sourcegraph/go-lsp"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/host/lsp/position"
+	"github.com/kxtools/kx/internal/host/lsp/protocol"
+	"github.com/kxtools/kx/internal/host/lsp/service"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// ambiguous says that an address may mean several places.
+type ambiguous struct{ places []wire.CodeLocation }
+
+func (a *ambiguous) Error() string { return fmt.Sprintf("%d places may be meant", len(a.places)) }
+
+// locate returns where in an open file a question points.
+func (h *Host) locate(v *service.View, q *wire.CodeQuery) (lsptype.Position, error) {
+	text, err := v.Text(q.Path)
+	if err != nil {
+		return lsptype.Position{}, err
+	}
+	if last := text.Lines(); q.Line < 1 || q.Line > last {
+		return lsptype.Position{}, fail.Usage("%s has %d lines, there is no line %d", h.show(q.Path), last, q.Line)
+	}
+	column := q.Column
+	if q.Name != "" {
+		line := text.Line(q.Line)
+		found := position.Names(line, q.Name)
+		switch {
+		case len(found) == 0:
+			return lsptype.Position{}, fail.NotFound("no_such_name", "line %d of %s has no name %s", q.Line, h.show(q.Path), q.Name)
+		case q.Occurrence > len(found):
+			return lsptype.Position{}, fail.NotFound("no_such_name", "line %d of %s has the name %s only %d times", q.Line, h.show(q.Path), q.Name, len(found))
+		case q.Occurrence > 0:
+			column = found[q.Occurrence-1]
+		case len(found) > 1:
+			return lsptype.Position{}, h.several(q, line, found)
+		default:
+			column = found[0]
+		}
+	}
+	return text.ToLSP(q.Line, column, v.Encoding())
+}
+
+// several lists the places of a name on one line.
+func (h *Host) several(q *wire.CodeQuery, line string, columns []int) error {
+	a := &ambiguous{}
+	for _, c := range columns {
+		a.places = append(a.places, wire.CodeLocation{
+			Path: h.show(q.Path), Line: q.Line, Column: c, EndLine: q.Line, EndColumn: c + utf8.RuneCountInString(q.Name),
+			Text: clip(line), Name: q.Name,
+		})
+	}
+	return a
+}
+
+// maxRows is how many rows a server has to give back before kx thinks that it left
+// some out: gopls stops at 100, others later.
+const maxRows = 100
+
+// maxNamed is how many files that hold a name are looked through for what is called
+// so, where the server does not tell.
+const maxNamed = 500
+
+// place is where something is named.
+type place struct {
+	path string
+	sym  protocol.DocumentSymbol
+	in   string // its containers
+}
+
+// symbol returns the places of what is called so: NAME, or CONTAINER.NAME.
+func (h *Host) symbol(ctx context.Context, v *service.View, name string) ([]place, error) {
+	parts := words(name)
+	if len(parts) == 0 {
+		return nil, fail.Usage("%q is no name", name)
+	}
+	last := parts[len(parts)-1]
+	files, err := h.filesWith(ctx, v, last)
+	if err != nil {
+		return nil, err
+	}
+	var list, local []place
+	for _, path := range files {
+		syms, err := documentSymbols(ctx, v, path)
+		if err != nil {
+			return nil, err
+		}
+		walk(syms, "", false, func(in string, inFunction bool, s protocol.DocumentSymbol) {
+			switch p := (place{path, s, in}); {
+			case plainName(s.Name) != last || !fits(parts, h.show(path), in, s):
+			case inFunction:
+				local = append(local, p)
+			default:
+				list = append(list, p)
+			}
+		})
+	}
+	if len(list) == 0 {
+		list = local
+	}
+	return h.declared(ctx, v, list)
+}
+
+// maxAsked is how many places of one name are asked where they are declared.
+const maxAsked = 20
+
+// declared leaves out the places that only bring in what is declared at another one:
+// some servers list imports as variables.
+func (h *Host) declared(ctx context.Context, v *service.View, list []place) ([]place, error) {
+	if len(list) < 2 || len(list) > maxAsked {
+		return list, nil
+	}
+	at := map[string]bool{} // where they stand
+	for _, p := range list {
+		at[key(p.path, p.sym.SelectionRange.Start)] = true
+	}
+	var own []place
+	for _, p := range list {
+		targets, err := definitions(ctx, v, "textDocument/definition", p.path, p.sym.SelectionRange.Start)
+		if err != nil {
+			return nil, err
+		}
+		elsewhere := false
+		for _, t := range targets {
+			path, _ := protocol.ToPath(t.URI)
+			k := key(path, t.Range.Start)
+			elsewhere = elsewhere || at[k] && k != key(p.path, p.sym.SelectionRange.Start)
+		}
+		if !elsewhere {
+			own = append(own, p)
+		}
+	}
+	if len(own) == 0 {
+		return list, nil
+	}
+	return own, nil
+}
+
+func key(path string, p lsptype.Position) string {
+	return fmt.Sprint(path, ":", p.Line, ":", p.Character)
+}
+
+// filesWith returns the files in which something of a name is declared, as far as the
+// server tells, else all that hold the name.
+func (h *Host) filesWith(ctx context.Context, v *service.View, name string) ([]string, error) {
+	rows, err := workspaceSymbols(ctx, v, name)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, r := range rows {
+		path, ok := protocol.ToPath(r.Location.URI)
+		if ok && h.inside(path) && plainName(r.Name) == name && !slices.Contains(files, path) {
+			files = append(files, path)
+		}
+	}
+	if len(files) > 0 && len(rows) < maxRows {
+		return files, nil
+	}
+	for _, path := range v.Files() {
+		if v.Speaks(path) == "" || slices.Contains(files, path) {
+			continue
+		}
+		content, err := v.Content(path)
+		if err != nil {
+			if fail.Exit(err) == fail.ExitLimit {
+				continue
+			}
+			return nil, err
+		}
+		if hasName(content, name) {
+			if files = append(files, path); len(files) > maxNamed {
+				return nil, fail.Limit("too_many_files", "more than %d files hold the name %s", maxNamed, name).WithHint("kx lsp symbols --query %s", name)
+			}
+		}
+	}
+	return files, ctx.Err()
+}
+
+// hasName reports whether a name stands in a text as a whole.
+func hasName(content []byte, name string) bool {
+	if !strings.Contains(string(content), name) {
+		return false
+	}
+	for line := range strings.Lines(string(content)) {
+		if len(position.Names(line, name)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// words cuts a name with containers: a.B, a::b, a/b.C, (*T).M.
+func words(name string) []string {
+	return strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(".:/#()*&", r) })
+}
+
+// plainName is the last part of what servers call a symbol: gopls says (*T).M.
+func plainName(name string) string {
+	if i := strings.IndexAny(name, "(<"); i > 0 {
+		name = name[:i]
+	}
+	if w := words(name); len(w) > 0 {
+		return w[len(w)-1]
+	}
+	return name
+}
+
+// fits reports whether the containers that a name is asked for with are those of a
+// symbol: what stands around it in its file, the file itself, its folders.
+func fits(parts []string, path, in string, s protocol.DocumentSymbol) bool {
+	dir, file := filepath.Split(path)
+	file = strings.TrimSuffix(file, filepath.Ext(file))
+	around := words(dir)
+	for _, w := range []string{file, in, s.Name} {
+		around = append(around, words(w)...)
+	}
+	have := len(around) - 1
+	for want := len(parts) - 2; want >= 0; want-- {
+		for have--; have >= 0 && around[have] != parts[want]; have-- {
+		}
+		if have < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// walk visits symbols with the names of what they stand in, and whether that is a
+// function.
+func walk(syms []protocol.DocumentSymbol, in string, inFunction bool, visit func(in string, inFunction bool, s protocol.DocumentSymbol)) {
+	for _, s := range syms {
+		visit(in, inFunction, s)
+		below := s.Name
+		if in != "" {
+			below = in + "." + s.Name
+		}
+		function := inFunction || s.Kind == lsptype.SKFunction || s.Kind == lsptype.SKMethod || s.Kind == lsptype.SKConstructor
+		walk(s.Children, below, function, visit)
+	}
+}

@@ -1,0 +1,298 @@
+package position
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/sourcegraph/go-lsp"
+)
+
+func TestLines(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                  {""},
+		"a":                 {"a"},
+		"a\n":               {"a", ""},
+		"a\r\nb":            {"a", "b"},
+		"a\rb":              {"a", "b"},
+		"a\r":               {"a", ""},
+		"a\n\rb":            {"a", "", "b"},
+		"a\r\r\n\nb":        {"a", "", "", "b"},
+		"\ufeffpackage x\n": {"\ufeffpackage x", ""},
+		"a\xff\n\x80":       {"a\xff", "\x80"},
+		"a\u2028b\vc":       {"a\u2028b\vc"},
+	} {
+		x := New([]byte(text))
+		var got []string
+		for n := 1; n <= x.Lines(); n++ {
+			got = append(got, x.Line(n))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+		if x.Line(0) != "" || x.Line(x.Lines()+1) != "" {
+			t.Errorf("%q: lines beside the text", text)
+		}
+	}
+}
+
+// The places of one text, in each encoding.
+func TestPlaces(t *testing.T) {
+	x := New([]byte("\ufeffa\r\n\té😀x\n" + "e\u0301👨\u200d👩\n" + "\xff\xfez\rlast"))
+	for _, c := range []struct {
+		line, column     int
+		u8, u16, u32     int
+		offset, nextUTF8 int // bytes, and where the character ends for a server that counts bytes
+	}{
+		{1, 1, 0, 0, 0, 0, 3},  // the mark at the start is a character
+		{1, 2, 3, 1, 1, 3, 4},  // a
+		{2, 1, 0, 0, 0, 6, 1},  // a tab is one
+		{2, 2, 1, 1, 1, 7, 3},  // é
+		{2, 3, 3, 2, 2, 9, 7},  // the emoji
+		{2, 4, 7, 4, 3, 13, 8}, // x
+		{3, 2, 1, 1, 1, 16, 3}, // a combining mark
+		{3, 3, 3, 2, 2, 18, 7}, // a man
+		{3, 4, 7, 4, 3, 22, 10},
+		{3, 5, 10, 5, 4, 25, 14},
+		{4, 1, 0, 0, 0, 30, 3}, // a byte that is not UTF-8 is U+FFFD to servers
+		{4, 3, 6, 2, 2, 32, 7}, // z
+		{5, 4, 3, 3, 3, 37, 4}, // behind a lone \r
+	} {
+		for enc, want := range map[Encoding]int{UTF8: c.u8, UTF16: c.u16, UTF32: c.u32, "": c.u16} {
+			p, err := x.ToLSP(c.line, c.column, enc)
+			if err != nil || p != (lsp.Position{Line: c.line - 1, Character: want}) {
+				t.Errorf("%d:%d in %s is %v, %v, want %d", c.line, c.column, enc, p, err, want)
+			}
+			if line, column := x.FromLSP(p, enc); line != c.line || column != c.column {
+				t.Errorf("%v in %s is %d:%d, want %d:%d", p, enc, line, column, c.line, c.column)
+			}
+			if got := x.Offset(p, enc); got != c.offset {
+				t.Errorf("%v in %s is at byte %d, want %d", p, enc, got, c.offset)
+			}
+		}
+		for u := c.u8; u < c.nextUTF8; u++ { // inside the character: its start
+			p := lsp.Position{Line: c.line - 1, Character: u}
+			if line, column := x.FromLSP(p, UTF8); line != c.line || column != c.column {
+				t.Errorf("%v is %d:%d, want %d:%d", p, line, column, c.line, c.column)
+			}
+		}
+	}
+	if line, column := x.FromLSP(lsp.Position{Line: 1, Character: 3}, UTF16); line != 2 || column != 3 {
+		t.Errorf("inside a surrogate pair: %d:%d", line, column)
+	}
+}
+
+func TestPlacesThatAreNot(t *testing.T) {
+	x := New([]byte("ab\né\n"))
+	for _, at := range [][2]int{{0, 1}, {1, 0}, {-1, 1}, {4, 1}} {
+		if p, err := x.ToLSP(at[0], at[1], UTF16); err == nil {
+			t.Errorf("%v is %v", at, p)
+		}
+	}
+	for at, want := range map[[2]int]lsp.Position{
+		{1, 9}: {Line: 0, Character: 2}, {2, 9}: {Line: 1, Character: 1}, {3, 9}: {Line: 2},
+	} {
+		if p, err := x.ToLSP(at[0], at[1], UTF16); err != nil || p != want {
+			t.Errorf("%v is %v, %v, want %v", at, p, err, want)
+		}
+	}
+	for p, want := range map[lsp.Position][3]int{
+		{Line: -1, Character: 5}: {1, 1, 0}, {Line: 0, Character: -5}: {1, 1, 0}, {Line: 0, Character: 99}: {1, 3, 2},
+		{Line: 1, Character: 99}: {2, 2, 5}, {Line: 99, Character: 0}: {3, 1, 6},
+	} {
+		line, column := x.FromLSP(p, UTF16)
+		if got := [3]int{line, column, x.Offset(p, UTF16)}; got != want {
+			t.Errorf("%v is %v, want %v", p, got, want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, c := range []struct {
+		line, name string
+		want       []int
+	}{
+		{"x := x + xx + x_ + _x + x1 + $x + x", "x", []int{1, 6, 35}},
+		{"\t😀.add(add2, add)", "add", []int{4, 14}},
+		{"naïve.na(naï)", "naï", []int{10}},
+		{"e\u0301 e", "e", []int{4}}, // a mark belongs to its letter
+		{"größe(größe)", "größe", []int{1, 7}},
+		{"a.#p = this.#p", "#p", []int{3, 13}},
+		{"変数 = 変数名", "変数", []int{1}},
+		{"aaaa", "aa", nil},
+		{"\xffx\xff", "x", []int{2}},
+		{"x", "", nil},
+		{"", "x", nil},
+		{"é", "\xa9", nil},
+	} {
+		if got := Names(c.line, c.name); !slices.Equal(got, c.want) {
+			t.Errorf("%q in %q at %v, want %v", c.name, c.line, got, c.want)
+		}
+	}
+}
+
+func TestIdentifier(t *testing.T) {
+	for _, c := range []struct {
+		line   string
+		column int
+		want   string
+	}{
+		{"foo(bar)", 1, "foo"}, {"foo(bar)", 3, "foo"}, {"foo(bar)", 4, "foo"}, {"foo(bar)", 5, "bar"}, {"foo(bar)", 8, "bar"},
+		{"foo(bar)", 9, ""}, {"foo(bar)", 10, ""}, {"foo(bar)", 0, ""}, {"foo", 4, "foo"}, {"foo", 5, ""}, {"", 1, ""},
+		{"\t😀 größe", 5, "größe"}, {"\t😀 größe", 2, ""}, {"a 12", 3, ""}, {"a12", 3, "a12"}, {"$x", 1, "$x"},
+	} {
+		got, ok := Identifier(c.line, c.column)
+		if ok != (c.want != "") || ok && got != c.want {
+			t.Errorf("%q, column %d: %q, %v, want %q", c.line, c.column, got, ok, c.want)
+		}
+	}
+}
+
+func edit(l1, c1, l2, c2 int, text string) lsp.TextEdit {
+	return lsp.TextEdit{Range: lsp.Range{Start: lsp.Position{Line: l1, Character: c1}, End: lsp.Position{Line: l2, Character: c2}}, NewText: text}
+}
+
+func TestApply(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		edits []lsp.TextEdit
+		want  string
+	}{
+		"none":                          {"a\xff", nil, "a\xff"},
+		"any order":                     {"one two\nthree", []lsp.TextEdit{edit(1, 0, 1, 5, "3"), edit(0, 0, 0, 3, "1"), edit(0, 4, 0, 7, "2")}, "1 2\n3"},
+		"behind an emoji":               {"😀 old\r\n\told", []lsp.TextEdit{edit(0, 3, 0, 6, "new"), edit(1, 1, 1, 4, "new")}, "😀 new\r\n\tnew"},
+		"insertions keep their order":   {"x", []lsp.TextEdit{edit(0, 1, 0, 1, "a"), edit(0, 1, 0, 1, "b"), edit(0, 0, 0, 0, "-")}, "-xab"},
+		"insertions, then a change":     {"xy", []lsp.TextEdit{edit(0, 0, 0, 0, "a"), edit(0, 0, 0, 1, "b")}, "aby"},
+		"one after the other":           {"xy", []lsp.TextEdit{edit(0, 0, 0, 1, "a"), edit(0, 1, 0, 2, "b")}, "ab"},
+		"a line end":                    {"a\nb\nc", []lsp.TextEdit{edit(0, 1, 1, 0, "")}, "ab\nc"},
+		"behind the last line":          {"a\nb", []lsp.TextEdit{edit(1, 0, 2, 0, "")}, "a\n"},
+		"the end of a line, generously": {"a\nb", []lsp.TextEdit{edit(0, 0, 0, 99, "x")}, "x\nb"},
+		"an empty text":                 {"", []lsp.TextEdit{edit(0, 0, 0, 0, "x")}, "x"},
+	} {
+		got, err := Apply([]byte(c.text), c.edits, UTF16)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
+		}
+	}
+	for name, edits := range map[string][]lsp.TextEdit{
+		"overlap":               {edit(0, 0, 0, 2, "x"), edit(0, 1, 0, 3, "y")},
+		"the same twice":        {edit(0, 0, 0, 2, "x"), edit(0, 0, 0, 2, "x")},
+		"inside a change":       {edit(0, 0, 0, 2, "x"), edit(0, 1, 0, 1, "y")},
+		"a change, then insert": {edit(0, 0, 0, 2, "x"), edit(0, 0, 0, 0, "y")},
+		"backwards":             {edit(0, 2, 0, 1, "x")},
+		"past the text":         {edit(2, 0, 2, 0, "x")},
+		"behind the last line":  {edit(1, 1, 1, 1, "x")},
+		"before the text":       {edit(-1, 0, 0, 0, "x")},
+		"before a line":         {edit(0, -1, 0, 0, "x")},
+		"half an emoji":         {edit(0, 5, 0, 5, "x")},
+	} {
+		if got, err := Apply([]byte("abc 😀"), edits, UTF16); err == nil {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, s := range []string{"", "a\r\nb\rc\n", "\ufeff\té😀\n", "\xff\xc3\n\xed\xa0\x80", "e\u0301👨\u200d👩"} {
+		f.Add([]byte(s), 1, 3)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, line, column int) {
+		x := New(text)
+		for _, enc := range []Encoding{UTF8, UTF16, UTF32} {
+			// any place, asked either way, is one of the text
+			p := lsp.Position{Line: line, Character: column}
+			l, c := x.FromLSP(p, enc)
+			q, err := x.ToLSP(l, c, enc)
+			if err != nil || x.Offset(q, enc) != x.Offset(p, enc) {
+				t.Fatalf("%v in %s is %d:%d, which is %v, %v", p, enc, l, c, q, err)
+			}
+			if q, err := x.ToLSP(line, column, enc); err == nil {
+				if l, c := x.FromLSP(q, enc); l != line || c != min(column, utf8.RuneCountInString(x.Line(line))+1) {
+					t.Fatalf("%d:%d in %s is %v, which is %d:%d", line, column, enc, q, l, c)
+				}
+			}
+		}
+		// every character of every line, against the standard library
+		offset := 0
+		for n := 1; n <= x.Lines(); n++ {
+			s := x.Line(n)
+			column := 1
+			for i := range s {
+				for enc, want := range map[Encoding]int{
+					UTF8: len(strings.ToValidUTF8(s[:i], "")) + 3*invalid(s[:i]), UTF16: len(utf16.Encode([]rune(s[:i]))), UTF32: column - 1,
+				} {
+					p, err := x.ToLSP(n, column, enc)
+					if err != nil || p.Character != want || x.Offset(p, enc) != offset+i {
+						t.Fatalf("%d:%d in %s is %v, %v, want %d", n, column, enc, p, err, want)
+					}
+				}
+				column++
+				if column > 200 {
+					break // the test is quadratic
+				}
+			}
+			offset += len(s)
+			if rest := string(text[offset:]); strings.HasPrefix(rest, "\r\n") {
+				offset += 2
+			} else if rest != "" {
+				offset++
+			}
+		}
+		if offset != len(text) {
+			t.Fatalf("the lines are %d bytes of %d", offset, len(text))
+		}
+	})
+}
+
+// invalid counts the bytes that are not UTF-8.
+func invalid(s string) int {
+	n := 0
+	for i, r := range s {
+		if r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd") {
+			n++
+		}
+	}
+	return n
+}
+
+func FuzzNames(f *testing.F) {
+	f.Add("x := x + xx", "x", 3)
+	f.Add("é\xff😀", "é", 2)
+	f.Fuzz(func(t *testing.T, line, name string, column int) {
+		runes := []rune(line)
+		for _, c := range Names(line, name) {
+			if c < 1 || c > len(runes) {
+				t.Fatalf("%q in %q at column %d", name, line, c)
+			}
+			if got := string(runes[c-1:]); !strings.HasPrefix(got, name) {
+				t.Fatalf("%q in %q at column %d is %q", name, line, c, got)
+			}
+		}
+		if id, ok := Identifier(line, column); ok && !strings.Contains(line, id) {
+			t.Fatalf("%q is not in %q", id, line)
+		}
+	})
+}
+
+func FuzzApply(f *testing.F) {
+	f.Add([]byte("a😀\nb\xff"), 0, 1, 1, 0, "x", 1, 0, 1, 1, "y")
+	f.Fuzz(func(t *testing.T, text []byte, a, b, c, d int, s string, e, g, h, i int, u string) {
+		edits := []lsp.TextEdit{edit(a, b, c, d, s), edit(e, g, h, i, u)}
+		for _, enc := range []Encoding{UTF8, UTF16, UTF32} {
+			got, err := Apply(text, edits, enc)
+			if err != nil {
+				continue
+			}
+			cut := 0
+			x := New(text)
+			for _, e := range edits {
+				cut += x.Offset(e.Range.End, enc) - x.Offset(e.Range.Start, enc)
+			}
+			if want := len(text) - cut + len(s) + len(u); len(got) != want {
+				t.Fatalf("%d bytes, want %d", len(got), want)
+			}
+		}
+	})
+}

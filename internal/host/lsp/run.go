@@ -1,0 +1,60 @@
+package lsp
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/kxtools/kx/internal/base/lineage"
+	"github.com/kxtools/kx/internal/base/sock"
+	"github.com/kxtools/kx/internal/gate/sandbox"
+	"github.com/kxtools/kx/internal/host"
+	"github.com/kxtools/kx/internal/host/lsp/disk"
+	"github.com/kxtools/kx/internal/host/lsp/door"
+	"github.com/kxtools/kx/internal/host/lsp/service"
+	"github.com/kxtools/kx/internal/record/scratch"
+	"github.com/kxtools/kx/internal/record/state"
+)
+
+// Idle is how long a host stays without a question. Its servers hold a lot of memory,
+// and are warm again in seconds.
+const Idle = 10 * time.Minute
+
+// Run is the life of the host of a workspace, see host.Run.
+func Run(ctx context.Context, at door.Place, socket, version string, said io.Writer) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	f := host.Frame{Name: door.Name(at.Root), State: at.Dirs.State, Socket: socket, Version: version, Idle: Idle}
+	f.Begin = func(ctx context.Context, st *state.State, log zerolog.Logger) (sock.Handler, func(), error) {
+		log.Info().Str("root", at.Root).Msg("begins")
+		h := New(shared(at, st, log), end)
+		return h.Handle, h.Close, nil
+	}
+	return host.Run(ctx, f, said)
+}
+
+// shared is what the services of a workspace stand on.
+func shared(at door.Place, st *state.State, log zerolog.Logger) *service.Shared {
+	box := func(setup *door.Setup) *sandbox.Sandbox {
+		return &sandbox.Sandbox{
+			Dirs: at.Dirs, Scratch: scratch.New(st, time.Now), Boot: lineage.Boot, Passwd: func() string { return "" },
+			Getenv: func(name string) string {
+				if name == "XDG_RUNTIME_DIR" {
+					return at.Session
+				}
+				return door.Get(setup.Env, name)
+			},
+		}
+	}
+	walls := box(&door.Setup{})
+	return &service.Shared{
+		Root: at.Root, Scanner: disk.New(at.Root), Walls: walls.Walls,
+		Confine: func(server string, setup *door.Setup, argv []string) (*sandbox.Cell, error) {
+			return box(setup).Resident(sandbox.Place{Workspace: at.Root, Hidden: setup.Hidden}, server, argv, at.Root)
+		},
+		Log: func(format string, args ...any) { log.Info().Msg(fmt.Sprintf(format, args...)) },
+	}
+}

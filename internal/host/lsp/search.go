@@ -1,0 +1,299 @@
+package lsp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/host/lsp/disk"
+	"github.com/kxtools/kx/internal/host/lsp/service"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// named answers a question about what is called so, in all languages of the workspace.
+func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error {
+	list, err := h.asked(ctx, r)
+	if err != nil {
+		return err
+	}
+	found := 0
+	var several ambiguous
+	var got wire.CodeAnswer
+	var skipped []wire.CodeSkipped
+	var first error
+	for _, w := range list {
+		one := wire.CodeAnswer{Type: a.Type, V: a.V, Language: w.name}
+		var places []place
+		var at []wire.CodeLocation
+		err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
+			h.begin(&one, v)
+			var err error
+			if places, err = h.symbol(ctx, v, r.query.Symbol); err != nil || len(places) == 0 {
+				return err
+			}
+			if at, err = h.candidates(v, places); err != nil {
+				return err
+			}
+			return nil
+		})
+		if err == nil && len(places) == 1 && len(several.places) == 0 {
+			err = h.askAt(ctx, r, w, places[0], &one)
+		}
+		if err != nil {
+			state, why, fatal := skip(err)
+			if fatal {
+				return err
+			}
+			if first == nil {
+				first = err
+			}
+			skipped = append(skipped, wire.CodeSkipped{Language: w.name, State: state, Reason: why})
+			continue
+		}
+		if found += len(places); len(places) > 0 {
+			several.places = append(several.places, at...)
+			got = one
+		}
+	}
+	switch {
+	case found > 1:
+		return &several
+	case found == 1:
+		*a = got
+		a.Skipped = skipped
+		return nil
+	case first != nil:
+		return first
+	}
+	if near := h.near(ctx, r, list); len(near) > 0 {
+		a.Candidates = near
+		return nil
+	}
+	return fail.NotFound("no_such_symbol", "nothing here is called %s", r.query.Symbol).WithHint("kx lsp symbols --query %s", lastWord(r.query.Symbol))
+}
+
+// maxNear is how many names are offered in the place of one that there is not.
+const maxNear = 5
+
+// near are symbols that may be meant by a name that nothing has.
+func (h *Host) near(ctx context.Context, r *request, list []work) (near []wire.CodeLocation) {
+	q := wire.CodeQuery{Query: lastWord(r.query.Symbol)}
+	for _, w := range list {
+		var one wire.CodeAnswer
+		if err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
+			one.Symbols = nil
+			return h.find(ctx, v, &q, &one)
+		}); err != nil {
+			continue // what else there is called is only an offer
+		}
+		rank(one.Symbols, q.Query)
+		for _, s := range one.Symbols {
+			if !s.Outside && len(near) < maxNear {
+				near = append(near, wire.CodeLocation{Path: s.Path, Line: s.Line, Column: s.Column, EndLine: s.EndLine, EndColumn: s.EndColumn, Name: s.Name, Kind: s.Kind})
+			}
+		}
+	}
+	return near
+}
+
+// askAt asks about the one place that a symbol has.
+func (h *Host) askAt(ctx context.Context, r *request, w work, p place, a *wire.CodeAnswer) error {
+	return w.Do(ctx, &r.setup, []string{p.path}, func(ctx context.Context, v *service.View) error {
+		h.begin(a, v)
+		text, err := v.Text(p.path)
+		if err != nil {
+			return err
+		}
+		q := r.query
+		q.Path, q.Symbol = p.path, ""
+		a.Path = h.show(p.path)
+		s := h.symbolAt(text, v.Encoding(), p.path, p.sym.Name, p.sym.Kind, p.sym.SelectionRange, p.sym.Range)
+		at, err := text.ToLSP(s.Line, s.Column, v.Encoding())
+		if err != nil {
+			return err
+		}
+		if r.verb == "symbols" || r.verb == "diagnostics" {
+			return fail.Usage("%s takes no symbol", r.verb)
+		}
+		return h.ask(ctx, v, r, &q, at, a)
+	})
+}
+
+// candidates are the places of a name as they are listed.
+func (h *Host) candidates(v *service.View, places []place) (list []wire.CodeLocation, err error) {
+	for _, p := range places {
+		l, err := h.location(v, spot{p.path, false, p.sym.SelectionRange})
+		if err != nil {
+			return nil, err
+		}
+		l.Name, l.Kind = p.sym.Name, kindName(p.sym.Kind)
+		if p.in != "" {
+			l.Name = p.in + "." + p.sym.Name
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// search answers with the symbols whose names fit a query.
+func (h *Host) search(ctx context.Context, r *request, a *wire.CodeAnswer) error {
+	list, err := h.asked(ctx, r)
+	if err != nil {
+		return err
+	}
+	var all []wire.CodeSymbol
+	var skipped []wire.CodeSkipped
+	var first error
+	var last wire.CodeAnswer
+	answered := 0
+	for _, w := range list {
+		one := wire.CodeAnswer{Type: a.Type, V: a.V}
+		err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
+			h.begin(&one, v)
+			return h.find(ctx, v, &r.query, &one)
+		})
+		if err != nil {
+			state, why, fatal := skip(err)
+			if fatal {
+				return err
+			}
+			if first == nil {
+				first = err
+			}
+			skipped = append(skipped, wire.CodeSkipped{Language: w.name, State: state, Reason: why})
+			continue
+		}
+		answered++
+		all, last = append(all, one.Symbols...), one
+		if answered == 1 {
+			last.Language = w.name
+		}
+	}
+	if answered == 0 {
+		if first != nil {
+			return first
+		}
+		return fail.Unavailable("not_registered", "the workspace has no files that a language server is registered for").WithHint("man kx-lsp")
+	}
+	if *a = last; answered > 1 {
+		a.Language, a.Server = "", nil
+	}
+	a.Symbols, a.Skipped = all, skipped
+	rank(a.Symbols, r.query.Query)
+	cutSymbols(&r.query, a)
+	return nil
+}
+
+// asked are the services that a question without a position goes to: that of its
+// file, or all that the workspace has files for.
+func (h *Host) asked(ctx context.Context, r *request) ([]work, error) {
+	snap, err := h.shared.Scanner.Scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files := snap.Paths()
+	if path := r.query.Path; path != "" && path != h.root {
+		if s, l := h.service(path); s != nil {
+			return []work{{s, l.Name, []string{path}}}, nil
+		}
+		inside := files[:0:0]
+		for _, f := range files {
+			if paths.Inside(path, f) {
+				inside = append(inside, f)
+			}
+		}
+		files = inside
+	}
+	list := h.used(files)
+	if len(list) == 0 {
+		return nil, fail.Unavailable("not_registered", "the workspace has no files that a language server is registered for").WithHint("man kx-lsp")
+	}
+	return list, nil
+}
+
+// maxAnchors is how many projects of one language are opened for a question about all
+// of them.
+const maxAnchors = 20
+
+// anchors are files to be open for a question about no file: servers for TypeScript
+// know no project before one of its files is open.
+func anchors(w work) (list []string) {
+	seen := map[string]bool{}
+	for _, path := range w.files {
+		if dir := project(w.Languages()[0].Projects, filepath.Dir(path)); !seen[dir] && len(list) < maxAnchors {
+			seen[dir] = true
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// project is the nearest folder above in which a project begins, "" if there is none.
+func project(marks []string, dir string) string {
+	for {
+		for _, m := range marks {
+			if _, err := os.Lstat(filepath.Join(dir, m)); err == nil {
+				return dir
+			}
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}
+
+// skip says how an answer goes on without one language, or that it can't.
+func skip(err error) (state, why string, fatal bool) {
+	var late *service.Pending
+	switch {
+	case errors.As(err, &late), errors.Is(err, context.DeadlineExceeded):
+		return wire.CodePending, reason(err), false
+	case errors.Is(err, disk.ErrMoved):
+		return "", "", true
+	case fail.Exit(err) == fail.ExitUnavailable:
+		return wire.CodeUnavailable, reason(err), false
+	}
+	return "", "", true
+}
+
+// rank puts symbols in the order in which somebody who looks for a name wants them: the
+// name itself, what begins with it, what holds it, the rest.
+func rank(list []wire.CodeSymbol, query string) {
+	want := strings.ToLower(lastWord(query))
+	far := func(s wire.CodeSymbol) int {
+		switch name := strings.ToLower(plainName(s.Name)); {
+		case name == want:
+			return 0
+		case strings.HasPrefix(name, want):
+			return 1
+		case strings.Contains(name, want):
+			return 2
+		}
+		return 3
+	}
+	slices.SortStableFunc(list, func(a, b wire.CodeSymbol) int {
+		outside := func(s wire.CodeSymbol) int {
+			if s.Outside {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(outside(a), outside(b)), cmp.Compare(far(a), far(b)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
+	})
+}
+
+// lastWord is a name without its containers.
+func lastWord(name string) string {
+	if w := words(name); len(w) > 0 {
+		return w[len(w)-1]
+	}
+	return name
+}

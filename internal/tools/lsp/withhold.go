@@ -1,0 +1,167 @@
+package lsp
+
+import (
+	"context"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/gate/tool"
+	"github.com/kxtools/kx/internal/tools/file/place"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// withhold takes out of an answer what lies in files that the caller may not read. A
+// place outside of the workspace keeps its path, which says where to look, and loses
+// its text.
+func (d Deps) withhold(ctx context.Context, env *tool.Env, v verb, q wire.CodeQuery, a *wire.CodeAnswer) error {
+	f := filter{env: env, seen: map[string]bool{}}
+	a.Candidates = f.locations(a.Candidates)
+	f.left = 0 // they are none of the total
+	a.Locations = f.locations(a.Locations)
+	symbols := a.Symbols[:0]
+	for _, s := range a.Symbols {
+		var refused bool
+		if s.Outside, refused = f.look(s.Path); s.Outside || !refused {
+			symbols = append(symbols, s)
+		} else {
+			f.left++
+		}
+	}
+	a.Symbols = symbols
+	found := a.Diagnostics[:0]
+	for _, d := range a.Diagnostics {
+		if _, refused := f.look(d.Path); refused {
+			f.left++
+			continue
+		}
+		above := f.left
+		d.Related = f.locations(d.Related)
+		f.left = above // the finding itself is there
+		found = append(found, d)
+	}
+	a.Diagnostics = found
+	skipped := a.Skipped[:0]
+	for _, s := range a.Skipped {
+		if s.Path != "" {
+			if _, refused := f.look(s.Path); refused {
+				s.Path = ""
+			}
+		}
+		skipped = append(skipped, s)
+	}
+	a.Skipped = skipped
+	if a.Path != "" {
+		if _, refused := f.look(a.Path); refused {
+			a.Path = ""
+		}
+	}
+	if a.Hover != "" {
+		may, err := d.mayHover(ctx, env, q, &f)
+		if err != nil {
+			return err
+		}
+		if !may {
+			a.Hover, a.Total, a.Truncated, f.left = "", 0, false, 1
+		}
+	}
+	a.Withheld = f.left
+	if v.name != "hover" {
+		a.Total = max(a.Total-f.left, 0)
+	}
+	return nil
+}
+
+// mayHover reports whether what stands at a position is declared where the caller may
+// read: a hover shows pieces of that file.
+func (d Deps) mayHover(ctx context.Context, env *tool.Env, q wire.CodeQuery, f *filter) (bool, error) {
+	q.Limit = mostItems
+	a, err := d.Ask(ctx, env, "definition", q)
+	switch {
+	case fail.Exit(err) == fail.ExitUnavailable:
+		return true, nil // the server has no definitions
+	case err != nil:
+		return false, err
+	case a.State == wire.CodeUnavailable:
+		return true, nil
+	case a.State != wire.CodeOK || a.Truncated:
+		return false, nil
+	}
+	for _, l := range a.Locations {
+		if outside, refused := f.look(l.Path); refused && !outside {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// filter decides which places a caller may see; a file is decided once.
+type filter struct {
+	env  *tool.Env
+	seen map[string]bool
+	left int // places that were left out
+}
+
+// look says whether a path of an answer lies outside of the workspace, and whether its
+// file may not be read.
+func (f *filter) look(path string) (outside, refused bool) {
+	abs := absolute(f.env, path)
+	may, known := f.seen[abs]
+	if !known {
+		may = place.MayRead(f.env, abs)
+		f.seen[abs] = may
+	}
+	return !place.Within(f.env.Workspace, abs), !may
+}
+
+func (f *filter) locations(list []wire.CodeLocation) []wire.CodeLocation {
+	kept := list[:0]
+	for _, l := range list {
+		var refused bool
+		l.Outside, refused = f.look(l.Path)
+		switch {
+		case refused && !l.Outside:
+			f.left++
+			continue
+		case refused:
+			l.Text = ""
+		}
+		kept = append(kept, l)
+	}
+	return kept
+}
+
+// absolute is the file that an answer means.
+func absolute(env *tool.Env, path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(env.Workspace, path)
+	}
+	return filepath.Clean(path)
+}
+
+// cut holds the caps, whatever the host has sent.
+func cut(env *tool.Env, v verb, q wire.CodeQuery, a *wire.CodeAnswer) {
+	if v.name == "hover" {
+		most := q.Limit - hoverSlack
+		// A secret that is cut in two would not be known any more.
+		a.Hover = env.Secrets.String(a.Hover)
+		if cut, left := place.CutRunes([]byte(a.Hover), most); left > 0 {
+			a.Hover, a.Truncated = string(cut), true
+		} else {
+			a.Truncated = a.Truncated && a.Total > utf8.RuneCountInString(a.Hover)
+		}
+	}
+	a.Locations = capped(a, a.Locations, q.Limit)
+	a.Symbols = capped(a, a.Symbols, q.Limit)
+	a.Diagnostics = capped(a, a.Diagnostics, q.Limit)
+	a.Candidates = a.Candidates[:min(len(a.Candidates), maxCandidates)]
+}
+
+func capped[T any](a *wire.CodeAnswer, list []T, most int) []T {
+	a.Total = max(a.Total, len(list))
+	if len(list) <= most {
+		return list
+	}
+	a.Truncated = true
+	return list[:most]
+}
