@@ -224,6 +224,9 @@ func (c *Config) apply(f *File, d paths.Dirs) error {
 		return err
 	}
 	c.list(c.Hooks)
+	if entries, err = c.takeServers(f, entries); err != nil {
+		return err
+	}
 	mine, entries := c.takeModels(f, entries)
 	if c.Models, err = provider.Read(f.Path, mine); err != nil {
 		return err
@@ -260,7 +263,7 @@ func (c *Config) narrow(f *File) error {
 	}
 	for _, e := range entries {
 		s, err := find(f, e)
-		if err != nil {
+		if err != nil && e.path[0] != tableOfServers {
 			return err
 		}
 		switch {

@@ -142,7 +142,7 @@ func find(f *File, e entry) (*setting, error) {
 	case slices.Contains(names, name):
 		return nil, f.wrong(e, "it is no table")
 	}
-	better := argv.Nearest(name, slices.Concat(tables, []string{tableOfHooks}, provider.Tables, names))
+	better := argv.Nearest(name, slices.Concat(tables, []string{tableOfHooks, tableOfServers}, provider.Tables, names))
 	for _, known := range names { // the key is right, its table is not
 		if known[strings.LastIndexByte(known, '.')+1:] == e.path[len(e.path)-1] {
 			better = known

@@ -82,28 +82,30 @@ type Start struct {
 // ByPath returns the language of a file and what the protocol calls it; nil for a
 // file that no server is for.
 func ByPath(langs []*Language, path string) (l *Language, languageID string) {
-	base := filepath.Base(path)
-	for _, key := range []string{base, filepath.Ext(base)} {
+	for key := filepath.Base(path); ; { // the longest end of the name counts
 		for _, l := range langs {
 			if id := l.IDs[key]; id != "" {
 				return l, id
 			}
 		}
+		dot := strings.IndexByte(key[min(1, len(key)):], '.')
+		if dot < 0 {
+			return nil, ""
+		}
+		key = key[dot+1:]
 	}
-	return nil, ""
 }
 
 // ByName returns the language that is called so, nil for none. A server's name
 // stands for its language.
 func ByName(langs []*Language, name string) *Language {
-	name = strings.ToLower(name)
 	for _, l := range langs {
-		if l.Name == name {
+		if strings.EqualFold(l.Name, name) {
 			return l
 		}
 	}
 	for _, l := range langs {
-		if slices.ContainsFunc(l.Servers, func(s *Server) bool { return s.Name == name }) {
+		if slices.ContainsFunc(l.Servers, func(s *Server) bool { return strings.EqualFold(s.Name, name) }) {
 			return l
 		}
 	}
