@@ -228,6 +228,25 @@ func TestPathsRace(t *testing.T) {
 	swapper.Wait()
 }
 
+// A tool that changes files which its input does not name asks for each of them.
+func TestMayWrite(t *testing.T) {
+	var may func(string) bool
+	w := newWorld(t, handlers{"lsp_rename": func(_ context.Context, env *tool.Env, _ json.RawMessage) (wire.Output, error) {
+		may = env.MayWrite
+		return nil, nil
+	}})
+	w.policy("[[rule]]\neffect = \"write\"\npath = \"gen/**\"\ndecision = \"deny\"\n")
+	const input = `{"path":"a","new_name":"b"}`
+	r := w.call("lsp_rename", input)
+	w.wants(r, wire.StatusPending, 4, 0)
+	w.answer(r.ApprovalID, wire.ApprovalAllowed)
+	w.wants(w.call("lsp_rename", input), wire.StatusOK, 0, 1)
+	if !may(w.ws+"/other") || may(w.ws+"/gen/x") || may(w.ws+"/.git/hooks/pre-commit") || may(filepath.Join(w.dirs.Home, "x")) {
+		t.Error("other, gen/x, .git/hooks/pre-commit, outside:", may(w.ws+"/other"), may(w.ws+"/gen/x"), may(w.ws+"/.git/hooks/pre-commit"), may(filepath.Join(w.dirs.Home, "x")))
+	}
+	w.wants(w.call("lsp_rename", `{"path":"a","new_name":"b","dry_run":true}`), wire.StatusOK, 0, 2)
+}
+
 // Files that a tool meets by itself are decided one by one: denied ones are left
 // out, and ones that ask, unless a person was asked for the like and allowed it.
 func TestMayRead(t *testing.T) {

@@ -63,6 +63,7 @@ var schemas = map[string]string{
 	"bash":       `{"type":"object","additionalProperties":false,"required":["command"],"properties":{"command":{"type":"string"},"cwd":{"type":"string"},"description":{"type":"string"},"timeout_ms":{"type":"integer"}}}`,
 	"todo_write": `{"type":"object","additionalProperties":false,"properties":{"n":{"type":"integer"},"text":{"type":"string"}}}`,
 	"get_goal":   `{"type":"object"}`,
+	"lsp_rename": `{"type":"object"}`,
 }
 
 type handlers map[string]tool.Handler

@@ -27,7 +27,10 @@ import (
 	"github.com/kxtools/kx/pkg/wire"
 )
 
-// framed is a resident with children: one without walls, and one behind them that has
+// strays is what is left without walls of the child of a child when a resident is killed.
+const strays = "sleep 1001"
+
+// framed is a resident with children, one without walls and one behind them; each has
 // started another one.
 func framed(arg map[string]string) error {
 	ctx, stop := signals.Until(context.Background())
@@ -40,7 +43,7 @@ func framed(arg map[string]string) error {
 		Name: arg["name"], State: arg["state"], Socket: arg["socket"], Version: "1.0.0", Idle: idle,
 		Begin: func(_ context.Context, _ *state.State, log zerolog.Logger) (sock.Handler, func(), error) {
 			log.Info().Msg("it begins")
-			plain := exec.Command("/bin/sleep", "1000")
+			plain := exec.Command("/bin/sh", "-c", "setsid "+strays+" & exec sleep 1000")
 			if _, err := proc.Start(plain, nil); err != nil {
 				return nil, nil, err
 			}
@@ -77,7 +80,9 @@ func newFrame(t *testing.T) *frame {
 	f := &frame{t, st, dir}
 	t.Cleanup(func() {
 		for _, e := range resident.List(st.Dir()) {
-			proc.Kill(e.PID)
+			if left := proc.Kill(e.PID); len(left) > 0 {
+				t.Errorf("processes %v can't be ended", left)
+			}
 		}
 		os.RemoveAll(dir)
 	})
@@ -136,27 +141,32 @@ func closed(t *testing.T, ended <-chan error) {
 	}
 }
 
-// family is a process with what it has started, once all of that runs.
-func (f *frame) family(pid int) []int {
+// family is a process with what it has started, once all of that runs, without what
+// may stray.
+func (f *frame) family(pid int) (pids []int, stray int) {
 	f.Helper()
 	for deadline := time.Now().Add(soon); ; time.Sleep(5 * time.Millisecond) {
-		out, _ := exec.Command("ps", "-eo", "pid=,ppid=,comm=").Output()
-		pids, sleeping := []int{pid}, 0
+		out, _ := exec.Command("ps", "-eo", "pid=,ppid=,args=").Output()
+		sleeping := 0
+		pids, stray = []int{pid}, 0
 		for again := true; again; {
 			again = false
 			for _, line := range strings.Split(string(out), "\n") {
 				var p, parent int
-				var comm string
-				if fmt.Sscan(line, &p, &parent, &comm); !slices.Contains(pids, p) && slices.Contains(pids, parent) {
+				_, _ = fmt.Sscan(line, &p, &parent)
+				switch from := slices.Contains(pids, parent) && !slices.Contains(pids, p); {
+				case from && strings.HasSuffix(line, strays) && !strings.Contains(line, "setsid"):
+					stray = p
+				case from:
 					pids, again = append(pids, p), true
-					if comm == "sleep" {
+					if strings.HasSuffix(line, " sleep 1000") && !strings.Contains(line, "setsid") {
 						sleeping++
 					}
 				}
 			}
 		}
-		if sleeping == 3 {
-			return pids
+		if sleeping == 3 && stray > 0 {
+			return pids, stray
 		}
 		if time.Now().After(deadline) {
 			f.Fatalf("process %d has %v with %d sleepers\n%s", pid, pids, sleeping, out)
@@ -189,7 +199,12 @@ func TestEndTakesAllAlong(t *testing.T) {
 			r := f.resident("one", c.idle)
 			client := f.connect(r)
 			pid, path, _ := resident.Read(r.Lock)
-			all := f.family(pid)
+			all, stray := f.family(pid)
+			if c.hard {
+				defer syscall.Kill(stray, syscall.SIGKILL)
+			} else {
+				all = append(all, stray)
+			}
 			c.end(f, client, pid)
 			if name == "stopped" && resident.List(f.st.Dir()) != nil {
 				t.Error("it is not over yet")
@@ -221,7 +236,8 @@ func TestStopWhileAsked(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0].Clients != 1 || list[0].Name != verb {
 			t.Fatalf("%+v, %v", list, err)
 		}
-		all := f.family(list[0].PID)
+		all, stray := f.family(list[0].PID)
+		all = append(all, stray)
 		patience := soon
 		if want == wire.HostKilled {
 			patience = 3 * time.Second // its requests have 2 s
@@ -243,7 +259,8 @@ func TestSilentOne(t *testing.T) {
 	f.connect(r).Close()
 	f.connect(f.resident("two", time.Hour)).Close()
 	pid, path, _ := resident.Read(r.Lock)
-	all := f.family(pid)
+	all, stray := f.family(pid)
+	all = append(all, stray)
 	syscall.Kill(pid, syscall.SIGSTOP)
 	list, err := List(context.Background(), f.st)
 	if err != nil || len(list) != 2 {

@@ -63,14 +63,18 @@ func TestCancel(t *testing.T) {
 // answered, or ends after a while.
 func TestLeave(t *testing.T) {
 	entered, answer := make(chan string, 8), make(chan bool)
-	srv := &Server{grace: 200 * time.Millisecond, Handle: func(ctx context.Context, r *Request, _ func(any) error) (any, error) {
+	srv := &Server{grace: time.Second, Handle: func(ctx context.Context, r *Request, _ func(any) error) (any, error) {
 		entered <- r.Verb
 		if r.Verb == "watch" {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		<-answer
-		return map[string]bool{"done": true}, nil
+		select {
+		case <-answer:
+			return map[string]bool{"done": true}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}}
 	srv.Leave() // before it serves there is nothing to leave
 	path, ended := serve(t, srv)
@@ -83,7 +87,7 @@ func TestLeave(t *testing.T) {
 		t.Errorf("%d clients", n)
 	}
 	srv.Leave()
-	idle.ends()
+	idle.ends() // and with it the reading of all
 	asks.say(`{"id":2,"verb":"ask"}`)
 	close(answer)
 	if got := asks.line(); got != `{"id":1,"result":{"done":true}}` {
