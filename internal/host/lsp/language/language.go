@@ -60,6 +60,7 @@ type Server struct {
 	Ready       client.Ready
 	Diagnostics Method
 	OpenCreated bool     // it takes notice of a new file only once it was open
+	Text        string   // the request for the text of a file, of a server that reads files later than it hears of them
 	DidSave     bool     // it looks at more than the file when a file is saved
 	Reload      []string // names of files that it does not read again, or only later
 	Check       *Check   // it can have the project's own compiler look, too

@@ -100,6 +100,8 @@ type running struct {
 	server *language.Server
 	speaks func(path string) string
 	setup  door.Setup
+	root   string
+	holds  func() bool // whether its masks hold
 	argv   []string
 	began  time.Time
 	open   atomic.Int64 // how many files are open at it
@@ -108,8 +110,9 @@ type running struct {
 	// Who tells it of changes holds these.
 	seen  *disk.Snapshot // what it has been told of
 	docs  map[string]*doc
-	clock int64 // counts uses of docs
-	told  int64 // counts what it was told of changes
+	clock int64  // counts uses of docs
+	told  int64  // counts what it was told of changes
+	mark  string // the last file of those that it was told of and may not have read yet
 }
 
 // Do asks a question of the server: ask is called once it has loaded and has been
@@ -361,7 +364,15 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	if err != nil {
 		return nil, fail.Unavailable("server_failed", "%s can't be started: %v", server.Name, err).WithHint("kx lsp doctor %s", server.Language).Because(err)
 	}
-	return &running{Client: c, server: server, speaks: s.speaks, setup: *setup, argv: argv, began: time.Now(), seen: snap, docs: map[string]*doc{}}, nil
+	return &running{Client: c, server: server, speaks: s.speaks, setup: *setup, root: s.shared.Root, holds: holds(cell), argv: argv, began: time.Now(), seen: snap, docs: map[string]*doc{}}, nil
+}
+
+// holds is whether the masks of a cell hold.
+func holds(cell *sandbox.Cell) func() bool {
+	if cell == nil || cell.Holds == nil {
+		return func() bool { return true }
+	}
+	return cell.Holds
 }
 
 // cacheOf is the folder for caches behind the walls.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/host/lsp/client"
 	"github.com/kxtools/kx/internal/host/lsp/disk"
 	"github.com/kxtools/kx/internal/host/lsp/door"
@@ -185,13 +187,22 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 		return nil, "", err
 	}
 	changes := disk.Diff(r.seen, snap)
-	if why := r.outgrown(changes, snap); why != "" {
+	if why := cmp.Or(r.unmasked(changes), r.outgrown(changes, snap)); why != "" {
 		return nil, why, nil
 	}
 	if err := r.update(ctx, changes, snap); err != nil {
 		return nil, "", err
 	}
 	r.seen = snap
+	r.marked(changes)
+	if loading, _, _ := r.Loading(); !loading { // it is told more before it is asked
+		switch err := r.caughtUp(ctx); {
+		case errors.Is(err, errBehind):
+			return nil, err.Error(), nil
+		case err != nil:
+			return nil, "", err
+		}
+	}
 	if err := r.openAll(ctx, changes, open, snap); err != nil {
 		return nil, "", err
 	}
@@ -202,6 +213,25 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 		v.open[path] = *d
 	}
 	return v, "", err
+}
+
+// unmasked says why the masks of a server don't hold any more: they are on the files
+// that there were when it was started.
+func (r *running) unmasked(changes []disk.Change) string {
+	for _, c := range changes {
+		if c.Kind == disk.Created && r.hides(c.Path) {
+			return "a file came that it must not read"
+		}
+	}
+	if !r.holds() {
+		return "a file that it must not read was replaced"
+	}
+	return ""
+}
+
+// hides reports whether policy hides a file from the server.
+func (r *running) hides(path string) bool {
+	return sandbox.Place{Workspace: r.root, Hidden: r.setup.Hidden}.Hides(path)
 }
 
 // outgrown says what a server can't be told of: it reads these files at its start, or
@@ -266,7 +296,7 @@ func (r *running) update(ctx context.Context, changes []disk.Change, snap *disk.
 	}
 	var events []lsp.FileEvent
 	for _, c := range changes {
-		if r.Watches(c.Path) || r.speaks(c.Path) != "" {
+		if r.hears(c.Path) {
 			events = append(events, lsp.FileEvent{URI: protocol.FromPath(c.Path), Type: int(eventTypes[c.Kind])})
 		}
 	}
@@ -276,6 +306,9 @@ func (r *running) update(ctx context.Context, changes []disk.Change, snap *disk.
 	r.told++
 	return r.Notify(ctx, "workspace/didChangeWatchedFiles", lsp.DidChangeWatchedFilesParams{Changes: events})
 }
+
+// hears reports whether the server is told of a file that is not open.
+func (r *running) hears(path string) bool { return r.Watches(path) || r.speaks(path) != "" }
 
 // eventTypes are the kinds of a change as the protocol counts them.
 var eventTypes = map[disk.Kind]lsp.FileChangeType{
