@@ -44,10 +44,10 @@ func builtIn() []*Language {
 	}
 	rust := &Server{
 		Name: "rust-analyzer", Language: "rust", Argv: []string{"rust-analyzer"}, RunsCode: true,
-		Ready: client.OnStatus, Diagnostics: Pull, DidSave: true, Text: "rust-analyzer/viewFileText",
+		Ready: client.OnStatus, Diagnostics: Pull, Text: "rust-analyzer/viewFileText",
 		Options: crates,
 		Reload:  []string{"Cargo.toml", "Cargo.lock", "build.rs", "rust-toolchain", "rust-toolchain.toml", "config.toml"},
-		Check:   &Check{Method: "rust-analyzer/runFlycheck", Token: "rust-analyzer/flycheck", Failed: "cargo check failed"},
+		Check:   &Check{Method: "rust-analyzer/runFlycheck", Token: "rust-analyzer/flycheck", Failed: "cargo check failed", Hint: "cargo check"},
 		// The target folder of the workspace can't be written, and is not ours.
 		Env: func(cache string) []string {
 			return []string{"CARGO_TARGET_DIR=" + filepath.Join(cache, "target"), "CARGO_NET_OFFLINE=true"}
@@ -104,7 +104,7 @@ func crates(at Start) any {
 			outer = append(outer, file)
 		}
 	}
-	options := map[string]any{}
+	options := map[string]any{"checkOnSave": false} // it is told to check when somebody asks
 	if len(outer) > 0 && filepath.Dir(outer[0]) != at.Root {
 		slices.Sort(outer)
 		options["linkedProjects"] = outer

@@ -36,9 +36,10 @@ const (
 
 // Check is how a server is told to let the project's own compiler look at the files.
 type Check struct {
-	Method string // the notification, with the document
+	Method string // the notification, for all that there is
 	Token  string // how the token of its progress begins
 	Failed string // what is in the server's status where the compiler could not look
+	Hint   string // what shows why, and mends most of it
 }
 
 // Server is a language server. One that serves several languages is in each of them,
@@ -61,7 +62,6 @@ type Server struct {
 	Diagnostics Method
 	OpenCreated bool     // it takes notice of a new file only once it was open
 	Text        string   // the request for the text of a file, of a server that reads files later than it hears of them
-	DidSave     bool     // it looks at more than the file when a file is saved
 	Reload      []string // names of files that it does not read again, or only later
 	Check       *Check   // it can have the project's own compiler look, too
 	Markers     []string // folders that are not looked into and in which what it needs is installed

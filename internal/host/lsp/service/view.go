@@ -334,13 +334,7 @@ func (r *running) change(ctx context.Context, path string, d *doc, now disk.File
 	d.content, d.text, d.sum, d.version = content, position.New(content), sum, d.version+1
 	r.told++
 	uri := protocol.FromPath(path)
-	if err := r.Notify(ctx, "textDocument/didChange", protocol.Change(uri, d.version, string(content))); err != nil {
-		return err
-	}
-	if r.server.DidSave {
-		return r.Notify(ctx, "textDocument/didSave", lsp.DidSaveTextDocumentParams{TextDocument: lsp.TextDocumentIdentifier{URI: uri}})
-	}
-	return nil
+	return r.Notify(ctx, "textDocument/didChange", protocol.Change(uri, d.version, string(content)))
 }
 
 // openAll opens the files of a question. A server that is slow to notice new files is
@@ -382,14 +376,13 @@ func (r *running) openDoc(ctx context.Context, path string, snap *disk.Snapshot)
 	if bytes.IndexByte(content, 0) >= 0 {
 		return fail.Usage("%s is a binary file", path)
 	}
-	r.told++
 	d := &doc{
 		language: r.speaks(path), version: 1, sum: sha256.Sum256(content), text: position.New(content), content: content, at: at,
 		used: r.clock,
 	}
 	r.docs[path] = d
 	uri := protocol.FromPath(path)
-	r.Forget(uri)
+	r.forget(uri)
 	return r.Notify(ctx, "textDocument/didOpen", lsp.DidOpenTextDocumentParams{TextDocument: lsp.TextDocumentItem{
 		URI: uri, LanguageID: d.language, Version: d.version, Text: string(content), // each byte that is no UTF-8 becomes a character
 	}})
@@ -398,8 +391,16 @@ func (r *running) openDoc(ctx context.Context, path string, snap *disk.Snapshot)
 func (r *running) close(ctx context.Context, path string) error {
 	delete(r.docs, path)
 	uri := protocol.FromPath(path)
-	r.Forget(uri)
+	r.forget(uri)
 	return r.Notify(ctx, "textDocument/didClose", lsp.DidCloseTextDocumentParams{TextDocument: lsp.TextDocumentIdentifier{URI: uri}})
+}
+
+// forget drops what was said of a file as it was open before. What a compiler said is
+// of the file on disk, and is not said again.
+func (r *running) forget(uri lsp.DocumentURI) {
+	if r.server.Check == nil {
+		r.Forget(uri)
+	}
 }
 
 // closeOld closes the files that were not asked about for the longest time.
