@@ -271,7 +271,8 @@ func (h *Host) begin(a *wire.CodeAnswer, v *service.View) {
 	if v.Crash != nil {
 		a.Note = v.Server.Name + " was started again: " + v.Crash.Error()
 	} else if what, _ := v.Health(); what != "" {
-		a.Note = v.Server.Name + " is not well: " + ask.Brief(what)
+		means, _ := v.Server.Complain(what)
+		a.Note = v.Server.Name + " is not well: " + ask.Brief(means)
 	}
 }
 

@@ -8,6 +8,7 @@
 package language
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +43,24 @@ type Check struct {
 	Hint   string // what shows why, and mends most of it
 }
 
+// Complaint is what a server says of itself, as a person wants to read it.
+type Complaint struct{ Has, Means, Hint string }
+
+// Complain returns what a complaint means, and what to do; the words of the server
+// where they are not known.
+func (s *Server) Complain(what string) (means, hint string) {
+	var list []string
+	for _, c := range s.Complaints {
+		if strings.Contains(what, c.Has) {
+			list, hint = append(list, c.Means), cmp.Or(hint, c.Hint)
+		}
+	}
+	if len(list) == 0 {
+		return what, ""
+	}
+	return strings.Join(list, "; "), hint
+}
+
 // Server is a language server. One that serves several languages is in each of them,
 // and runs once.
 type Server struct {
@@ -65,6 +84,14 @@ type Server struct {
 	Reload      []string // names of files that it does not read again, or only later
 	Check       *Check   // it can have the project's own compiler look, too
 	Markers     []string // folders that are not looked into and in which what it needs is installed
+
+	// Needs are programs that it can't do without, and Complaints what it says of
+	// itself in other words.
+	Needs      []need
+	Complaints []Complaint
+	// Libraries are folders outside of the workspace. What is installed there is looked
+	// for again only by a server that missed something.
+	Libraries func(env []string) []string
 
 	// Proof looks at a program that was found and says why it can't be this server,
 	// without running it; nil if it may be.

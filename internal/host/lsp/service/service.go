@@ -10,6 +10,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,6 +104,7 @@ type running struct {
 	root   string
 	holds  func() bool // whether its masks hold
 	argv   []string
+	libs   []time.Time // of its libraries, when it was started
 	began  time.Time
 	open   atomic.Int64 // how many files are open at it
 	ended  bool         // by us; the service's lock guards it
@@ -132,6 +134,8 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 			return nil
 		case ctx.Err() != nil:
 			return s.late(ctx, err)
+		case fail.Exit(err) == fail.ExitUnavailable: // it says what to do
+			return err
 		case try == maxTries:
 		case errors.Is(err, errStale), overtaken(err):
 			continue
@@ -149,7 +153,8 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 // ask asks a server that can work.
 func (v *View) ask(ctx context.Context, ask func(ctx context.Context, v *View) error) error {
 	if what, broken := v.Health(); broken {
-		return fail.Unavailable("server_unwell", "%s can't work: %.300s", v.Server.Name, what).WithHint("kx lsp status")
+		means, hint := v.Server.Complain(what)
+		return fail.Unavailable("server_unwell", "%s can't work: %.300s", v.Server.Name, means).WithHint("%s", cmp.Or(hint, "kx lsp status"))
 	}
 	return ask(ctx, v)
 }
@@ -206,11 +211,15 @@ func (s *Service) ready(ctx context.Context, setup *door.Setup) (*running, error
 	s.mu.Lock()
 	s.bury()
 	if r := s.run; r != nil {
+		why := "policy or configuration changed"
 		if r.fits(setup) {
+			why = r.mended()
+		}
+		if why == "" {
 			s.mu.Unlock()
 			return r, nil
 		}
-		s.shared.Log("%s: policy or configuration changed, it is started again", r.server.Name)
+		s.shared.Log("%s: %s, it is started again", r.server.Name, why)
 		s.drop(r)
 	}
 	if err := s.gaveUp(); err != nil {
@@ -356,6 +365,7 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	if server.Env != nil {
 		env = append(env, server.Env(cacheOf(cell))...)
 	}
+	libs := installed(server, setup)
 	c, err := client.Start(ctx, client.Options{
 		Argv: argv, Dir: s.shared.Root, Env: env, Cell: cell, Root: s.shared.Root, Options: options, Ready: server.Ready,
 		Settings: server.Setting(s.shared.Root),
@@ -364,7 +374,7 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	if err != nil {
 		return nil, fail.Unavailable("server_failed", "%s can't be started: %v", server.Name, err).WithHint("kx lsp doctor %s", server.Language).Because(err)
 	}
-	return &running{Client: c, server: server, speaks: s.speaks, setup: *setup, root: s.shared.Root, holds: holds(cell), argv: argv, began: time.Now(), seen: snap, docs: map[string]*doc{}}, nil
+	return &running{Client: c, server: server, speaks: s.speaks, setup: *setup, root: s.shared.Root, holds: holds(cell), argv: argv, libs: libs, began: time.Now(), seen: snap, docs: map[string]*doc{}}, nil
 }
 
 // holds is whether the masks of a cell hold.
