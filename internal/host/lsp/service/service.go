@@ -102,7 +102,8 @@ type running struct {
 	speaks func(path string) string
 	setup  door.Setup
 	root   string
-	holds  func() bool // whether its masks hold
+	cell   *sandbox.Cell
+	masked []string // files and folders that are
 	argv   []string
 	libs   []time.Time // of its libraries, when it was started
 	began  time.Time
@@ -366,6 +367,10 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 		env = append(env, server.Env(cacheOf(cell))...)
 	}
 	libs := installed(server, setup)
+	var masked []string
+	if cell != nil && cell.Plan != nil {
+		masked = cell.Plan.Masked
+	}
 	c, err := client.Start(ctx, client.Options{
 		Argv: argv, Dir: s.shared.Root, Env: env, Cell: cell, Root: s.shared.Root, Options: options, Ready: server.Ready,
 		Settings: server.Setting(s.shared.Root),
@@ -374,15 +379,7 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	if err != nil {
 		return nil, fail.Unavailable("server_failed", "%s can't be started: %v", server.Name, err).WithHint("kx lsp doctor %s", server.Language).Because(err)
 	}
-	return &running{Client: c, server: server, speaks: s.speaks, setup: *setup, root: s.shared.Root, holds: holds(cell), argv: argv, libs: libs, began: time.Now(), seen: snap, docs: map[string]*doc{}}, nil
-}
-
-// holds is whether the masks of a cell hold.
-func holds(cell *sandbox.Cell) func() bool {
-	if cell == nil || cell.Holds == nil {
-		return func() bool { return true }
-	}
-	return cell.Holds
+	return &running{Client: c, server: server, speaks: s.speaks, setup: *setup, root: s.shared.Root, cell: cell, masked: masked, argv: argv, libs: libs, began: time.Now(), seen: snap, docs: map[string]*doc{}}, nil
 }
 
 // cacheOf is the folder for caches behind the walls.

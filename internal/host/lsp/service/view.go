@@ -17,6 +17,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/host/lsp/client"
 	"github.com/kxtools/kx/internal/host/lsp/disk"
@@ -56,6 +57,7 @@ type View struct {
 	Told   int64 // counts what the server was told of changes
 	Crash  error // why it had to be started again for this question, nil if it had not
 
+	hides func(path string) bool
 	snap  *disk.Snapshot
 	open  map[string]doc // as they were sent
 	texts map[string]*text
@@ -97,7 +99,9 @@ func (v *View) load(path string) (*text, error) {
 		return t, nil
 	}
 	t := &text{}
-	if d, ok := v.open[path]; ok {
+	if v.hides(path) { // the server knows none of it, and nor does who asks
+		t.Text = position.New(nil)
+	} else if d, ok := v.open[path]; ok {
 		t.content, t.Text = d.content, d.text
 	} else {
 		content, at, err := read(path)
@@ -208,7 +212,7 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 	}
 	err = r.closeOld(ctx, open)
 	r.open.Store(int64(len(r.docs)))
-	v = &View{Client: r.Client, Speaks: r.speaks, Server: r.server, At: snap.At, Told: r.told, snap: snap, open: map[string]doc{}, texts: map[string]*text{}}
+	v = &View{Client: r.Client, Speaks: r.speaks, Server: r.server, At: snap.At, Told: r.told, hides: r.hides, snap: snap, open: map[string]doc{}, texts: map[string]*text{}}
 	for path, d := range r.docs {
 		v.open[path] = *d
 	}
@@ -219,19 +223,23 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 // that there were when it was started.
 func (r *running) unmasked(changes []disk.Change) string {
 	for _, c := range changes {
-		if c.Kind == disk.Created && r.hides(c.Path) {
+		covered := func(masked string) bool { return paths.Inside(masked, c.Path) }
+		if c.Kind == disk.Created && r.hides(c.Path) && !slices.ContainsFunc(r.masked, covered) {
 			return "a file came that it must not read"
 		}
 	}
-	if !r.holds() {
+	if r.cell != nil && r.cell.Holds != nil && !r.cell.Holds() {
 		return "a file that it must not read was replaced"
 	}
 	return ""
 }
 
 // hides reports whether policy hides a file from the server.
-func (r *running) hides(path string) bool {
-	return sandbox.Place{Workspace: r.root, Hidden: r.setup.Hidden}.Hides(path)
+func (r *running) hides(path string) bool { return Hides(r.root, &r.setup, path) }
+
+// Hides reports whether policy hides a file of a workspace from all servers.
+func Hides(root string, setup *door.Setup, path string) bool {
+	return sandbox.Place{Workspace: root, Hidden: setup.Hidden}.Hides(path)
 }
 
 // outgrown says what a server can't be told of: it reads these files at its start, or
@@ -342,7 +350,7 @@ func (r *running) change(ctx context.Context, path string, d *doc, now disk.File
 func (r *running) openAll(ctx context.Context, changes []disk.Change, open []string, snap *disk.Snapshot) error {
 	if r.server.OpenCreated {
 		for _, c := range changes {
-			if c.Kind == disk.Created && r.speaks(c.Path) != "" && !slices.Contains(open, c.Path) {
+			if c.Kind == disk.Created && r.speaks(c.Path) != "" && !r.hides(c.Path) && !slices.Contains(open, c.Path) {
 				if err := r.openDoc(ctx, c.Path, snap); err != nil && fail.Exit(err) != fail.ExitLimit {
 					return err
 				}
@@ -362,6 +370,9 @@ func (r *running) openDoc(ctx context.Context, path string, snap *disk.Snapshot)
 	if d := r.docs[path]; d != nil {
 		d.used = r.clock
 		return nil
+	}
+	if r.hides(path) { // what is masked must not come to it by us
+		return fail.Denied("hidden", "%s is hidden from language servers", path)
 	}
 	content, at, err := read(path)
 	if err != nil {
