@@ -91,8 +91,13 @@ func setup(env *testscript.Env) error {
 		}
 		os.RemoveAll(runtime)
 	})
+	servers, err := filepath.Abs("../../bin/servers") // by make servers
+	if err != nil {
+		return err
+	}
 	for k, v := range map[string]string{
 		"HOME":                home,
+		"SERVERS":             servers,
 		"XDG_STATE_HOME":      filepath.Join(home, ".local/state"),
 		"XDG_CONFIG_HOME":     filepath.Join(home, ".config"),
 		"XDG_CACHE_HOME":      filepath.Join(home, ".cache"),
