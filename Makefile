@@ -16,7 +16,7 @@ bindir  = $(prefix)/bin
 datadir = $(prefix)/share
 mandir  = $(datadir)/man
 
-.PHONY: build demo demo-quietly recording test quick stress clients bench fuzz man completions install deps check clean
+.PHONY: build demo demo-quietly recording test quick stress clients bench fuzz man completions install deps servers check clean
 .NOTPARALLEL:
 
 build:
@@ -36,7 +36,7 @@ recording: build
 	testdata/demo/record.sh testdata/demo/approve.svg
 
 # Everything that must hold; the quick half first, so that a slip shows early.
-test: deps check quick demo-quietly
+test: deps servers check quick demo-quietly
 	$(GO) test -tags $(TAGS) -count=1 -timeout 20m ./...
 
 # Format and vet. That macOS still compiles is a test of internal/arch.
@@ -53,7 +53,7 @@ quick:
 
 # The same tests three times over; KX_STRESS asks those that repeat something for
 # their full numbers.
-stress: deps
+stress: deps servers
 	KX_STRESS=1 $(GO) test -tags $(TAGS) -count=3 -timeout 60m ./...
 
 # The clients that ask kx, as their makers publish them (half a gigabyte by npm), each
@@ -100,6 +100,10 @@ deps:
 	fi; \
 	$$sudo apt-get update -q && \
 	$$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing
+
+# The language servers that tests drive, in bin/servers.
+servers: deps
+	@GO='$(GO)' testdata/servers.sh
 
 # What is installed does not name the folder where it was built. Only here: with other
 # flags all packages are compiled once more, for minutes.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/host/lsp/lsptest"
 	"github.com/kxtools/kx/internal/record/config"
 )
 
@@ -185,5 +186,27 @@ func TestAdvice(t *testing.T) {
 	err := Missing(ByName(langs, "rust"))
 	if err.Msg != "no language server for Rust on this machine" || err.Hint != "kx lsp doctor rust" || err.Exit != fail.ExitUnavailable {
 		t.Errorf("%+v", err)
+	}
+}
+
+// The servers that tests drive are found as they are installed.
+func TestFindInstalled(t *testing.T) {
+	ws := t.TempDir()
+	for _, l := range Table(nil) {
+		for _, s := range l.Servers {
+			env := []string{"PATH=" + strings.Join(lsptest.Servers(t, s.Name), ":")}
+			argv, err := s.Find(env, ws)
+			if err != nil {
+				t.Errorf("%s: %v", s.Name, err)
+			}
+			if s.Name == "typescript-language-server" {
+				if _, err := l.Servers[0].Find(env, ws); err == nil || !strings.Contains(err.Error(), "tsc is 5.9.3") {
+					t.Errorf("the compiler beside it: %v", err)
+				}
+				if path := tsserver(argv[0]); !strings.Contains(path, "bin/servers/typescript-language-server") {
+					t.Errorf("it starts %q", path)
+				}
+			}
+		}
 	}
 }

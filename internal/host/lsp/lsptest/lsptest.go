@@ -1,6 +1,7 @@
 // Package lsptest makes projects for tests of language servers: samples in each
-// language, whose interesting places are known, and a Go module of any size. Only
-// tests call it; no program has it.
+// language, whose interesting places are known, a Go module of any size, and a
+// PATH with the servers that make servers installs. Only tests call it; no program has
+// it.
 package lsptest
 
 import (
@@ -83,13 +84,19 @@ func Sample(t testing.TB, name, dir string) map[string]Place {
 // folder is testdata/lsp, for the tests of any package.
 func folder(t testing.TB) string {
 	t.Helper()
+	return filepath.Join(moduleRoot(t), "testdata", "lsp")
+}
+
+// moduleRoot is the folder of go.mod.
+func moduleRoot(t testing.TB) string {
+	t.Helper()
 	dir, err := os.Getwd() // go test begins in the package's folder
 	if err != nil {
 		t.Fatal(err)
 	}
 	for ; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "testdata", "lsp")
+			return dir
 		}
 		if dir == filepath.Dir(dir) {
 			t.Fatal("there is no go.mod above the test")
