@@ -95,7 +95,7 @@ func (b *build) warm(own *scratch.Layers, layers bool) error {
 }
 
 // holds remembers what is masked. A mask is on a file, not on its name: one that is
-// put in its place is in sight.
+// put in its place is in sight, and one that gets another name stays masked.
 func holds(masked []string) func() bool {
 	is := func(path string) (is file) {
 		if fi, err := os.Lstat(path); err == nil {
@@ -109,7 +109,7 @@ func holds(masked []string) func() bool {
 	}
 	return func() bool {
 		for i, path := range masked {
-			if now := is(path); now != before[i] && now.there {
+			if now := is(path); now != before[i] && (now.there || before[i].kind.IsRegular()) {
 				return false
 			}
 		}

@@ -121,7 +121,7 @@ func TestHolds(t *testing.T) {
 	}{
 		"nothing":     {func() {}, true},
 		"an edit":     {func() { w.make("home/ws/.env", "b") }, true},
-		"removed":     {func() { os.Remove(w.path("home/.netrc")) }, true},
+		"renamed":     {func() { os.Rename(w.path("home/.netrc"), w.path("home/n")) }, false}, // the mask goes with it
 		"made":        {func() { w.make("home/.pgpass", "a") }, false},
 		"replaced":    {func() { w.make("home/n", "b"); os.Rename(w.path("home/n"), w.path("home/.netrc")) }, false},
 		"made to dir": {func() { os.Remove(w.path("home/ws/.env")); w.make("home/ws/.env/x", "") }, false},

@@ -32,7 +32,7 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 			a.State = state
 		}
 	}
-	for _, s := range h.used(snap.Paths()) {
+	for _, s := range h.used(r, snap.Paths()) {
 		var group sync.WaitGroup
 		room := make(chan struct{}, atOnce)
 		var down error // nothing of the language can be told

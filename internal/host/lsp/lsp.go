@@ -43,6 +43,7 @@ type Host struct {
 	root   string
 	code   *ask.Workspace
 	shared *service.Shared
+	sight  sight
 	end    func() // ends the host
 
 	mu       sync.Mutex
@@ -156,11 +157,12 @@ func (h *Host) service(path string) (*service.Service, *language.Language) {
 	return nil, nil
 }
 
-// used are the services for which the workspace has files, with these.
-func (h *Host) used(files []string) (list []work) {
+// used are the services for which the workspace has files, with those that they may see.
+func (h *Host) used(r *request, files []string) (list []work) {
 	h.mu.Lock()
 	services := h.services
 	h.mu.Unlock()
+	files = h.sight.of(h.root, &r.setup, files)
 	for _, s := range services {
 		w := work{Service: s, name: s.Languages()[0].Name}
 		for _, path := range files {
@@ -271,7 +273,8 @@ func (h *Host) begin(a *wire.CodeAnswer, v *service.View) {
 	if v.Crash != nil {
 		a.Note = v.Server.Name + " was started again: " + v.Crash.Error()
 	} else if what, _ := v.Health(); what != "" {
-		a.Note = v.Server.Name + " is not well: " + ask.Brief(what)
+		means, _ := v.Server.Complain(what)
+		a.Note = v.Server.Name + " is not well: " + ask.Brief(means)
 	}
 }
 

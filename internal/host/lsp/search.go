@@ -187,7 +187,7 @@ func (h *Host) asked(ctx context.Context, r *request) ([]work, error) {
 		}
 		files = inside
 	}
-	list := h.used(files)
+	list := h.used(r, files)
 	if len(list) == 0 {
 		return nil, fail.Unavailable("not_registered", "the workspace has no files that a language server is registered for").WithHint("man kx-lsp")
 	}

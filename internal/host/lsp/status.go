@@ -110,10 +110,7 @@ func (h *Host) examine(ctx context.Context, r *request, l *language.Language, us
 		doc.State = "untrusted"
 	default:
 		doc.State = "failed"
-		if strings.HasPrefix(doc.Hint, "kx lsp doctor") {
-			doc.Hint = install
-		}
-		if doc.Hint == "" && len(l.Servers) > 0 {
+		if strings.HasPrefix(doc.Hint, "kx lsp ") && len(l.Servers) > 0 { // it is what they go to
 			doc.Hint = l.Servers[0].Install(r.setup.Env)
 		}
 	}

@@ -64,7 +64,7 @@ func method(v *service.View) language.Method {
 func (w *Workspace) pull(ctx context.Context, v *service.View, path string) ([]protocol.Diagnostic, error) {
 	uri := protocol.FromPath(path)
 	if v.Server.Check != nil {
-		if err := w.check(ctx, v, path); err != nil {
+		if err := w.check(ctx, v); err != nil {
 			if ctx.Err() == nil {
 				return nil, err
 			}
@@ -108,25 +108,6 @@ func pullOnce(ctx context.Context, v *service.View, uri lsptype.DocumentURI) ([]
 	return report.Items, nil
 }
 
-// check lets a server run the project's own compiler, unless it has done so since the
-// last change. A file that compiles only by the server's own reckoning is not clean.
-func (w *Workspace) check(ctx context.Context, v *service.View, path string) error {
-	w.mu.Lock()
-	done := w.checked[v.Client] >= v.Told
-	w.mu.Unlock()
-	if done {
-		return nil
-	}
-	params := map[string]any{"textDocument": lsptype.TextDocumentIdentifier{URI: protocol.FromPath(path)}}
-	if err := v.Progress(ctx, v.Server.Check.Token, func() error { return v.Notify(ctx, v.Server.Check.Method, params) }); err != nil {
-		return err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.checked[v.Client] = max(w.checked[v.Client], v.Told)
-	return nil
-}
-
 // checkedBy adds what the project's compiler found. Where it could not look, nothing
 // is clean.
 func (w *Workspace) checkedBy(v *service.View, uri lsptype.DocumentURI, found []protocol.Diagnostic) ([]protocol.Diagnostic, error) {
@@ -136,11 +117,11 @@ func (w *Workspace) checkedBy(v *service.View, uri lsptype.DocumentURI, found []
 	if p, ok := v.Pushed(uri); ok {
 		found = merge(found, p.Diagnostics)
 	}
-	what, _ := v.Health()
-	if !strings.Contains(what, v.Server.Check.Failed) || slices.ContainsFunc(found, func(d protocol.Diagnostic) bool { return d.Severity == lsptype.Error }) {
+	why := w.failed(v)
+	if why == "" || slices.ContainsFunc(found, func(d protocol.Diagnostic) bool { return d.Severity == lsptype.Error }) {
 		return found, nil
 	}
-	return found, fail.Unavailable("unchecked", "%s has found no error, but the compiler could not look: %s", v.Server.Name, Brief(what)).WithHint("cargo check")
+	return found, fail.Unavailable("unchecked", "%s has found no error, but the compiler could not look: %s", v.Server.Name, Brief(why)).WithHint("%s", v.Server.Check.Hint)
 }
 
 // merge leaves out what both say: the compiler repeats what the server found.

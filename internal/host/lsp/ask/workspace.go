@@ -14,12 +14,12 @@ type Workspace struct {
 	root string // canonical
 
 	mu      sync.Mutex
-	checked map[*client.Client]int64 // up to which change the project's compiler has looked
+	checked map[*client.Client]*checks
 }
 
 // In returns the workspace with a canonical root.
 func In(root string) *Workspace {
-	return &Workspace{root: root, checked: map[*client.Client]int64{}}
+	return &Workspace{root: root, checked: map[*client.Client]*checks{}}
 }
 
 // Inside reports whether a clean path lies in it.

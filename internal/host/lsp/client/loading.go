@@ -236,30 +236,37 @@ func (c *Client) WaitProgress(ctx context.Context, prefix string) error {
 }
 
 // Progress calls do, which makes the server begin some work, and waits until that is
-// over: work whose token begins with prefix. What is under way already does not count.
+// over: work of all tokens that begin with prefix, as far as they were seen before, and
+// of one at least. What is under way already does not count.
 func (c *Client) Progress(ctx context.Context, prefix string, do func() error) error {
-	count := func() (ended, running int) {
-		for token, n := range c.load.ends {
-			if strings.HasPrefix(string(token), prefix) {
-				ended += n
-			}
-		}
-		for token := range c.load.work {
-			if strings.HasPrefix(string(token), prefix) {
-				running++
-			}
-		}
-		return ended, running
-	}
 	c.load.mu.Lock()
-	ended, running := count()
+	before := map[protocol.Word]int{}
+	for token, n := range c.load.ends {
+		before[token] = n
+	}
+	for token := range c.load.work {
+		before[token]++
+	}
 	c.load.mu.Unlock()
 	if err := do(); err != nil {
 		return err
 	}
 	return c.ended(c.load.wait(ctx, func() (bool, time.Time) {
-		n, left := count()
-		return left == 0 && n > ended+running, time.Time{}
+		over := false
+		for token, n := range c.load.ends {
+			if strings.HasPrefix(string(token), prefix) {
+				if n <= before[token] {
+					return false, time.Time{}
+				}
+				over = true
+			}
+		}
+		for token := range c.load.work {
+			if strings.HasPrefix(string(token), prefix) {
+				return false, time.Time{}
+			}
+		}
+		return over, time.Time{}
 	}))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/host/lsp/client"
+	"github.com/kxtools/kx/internal/host/lsp/door"
 )
 
 // builtIn are the languages that kx knows. What stands here of a server was seen when
@@ -44,10 +45,19 @@ func builtIn() []*Language {
 	}
 	rust := &Server{
 		Name: "rust-analyzer", Language: "rust", Argv: []string{"rust-analyzer"}, RunsCode: true,
-		Ready: client.OnStatus, Diagnostics: Pull, DidSave: true,
+		Ready: client.OnStatus, Diagnostics: Pull, Text: "rust-analyzer/viewFileText",
 		Options: crates,
 		Reload:  []string{"Cargo.toml", "Cargo.lock", "build.rs", "rust-toolchain", "rust-toolchain.toml", "config.toml"},
-		Check:   &Check{Method: "rust-analyzer/runFlycheck", Token: "rust-analyzer/flycheck", Failed: "cargo check failed"},
+		Check:   &Check{Method: "rust-analyzer/runFlycheck", Token: "rust-analyzer/flycheck", Failed: "cargo check failed", Hint: "cargo check"},
+		Needs:   []need{{"cargo", []way{{"rustup", "rustup default stable"}, {"apt-get", "sudo apt-get install cargo"}, {"brew", "brew install rust"}}}},
+		Complaints: []Complaint{
+			{"Failed to discover workspace", "there is no Cargo.toml", "cargo init"},
+			{"Failed to load workspaces", "cargo can't read the project", "cargo metadata --no-deps --format-version 1"},
+			{"Failed to read Cargo metadata with dependencies", "dependencies are missing, which cargo fetch gets", "cargo fetch"},
+			{"cargo check failed", "cargo check can't run", "cargo check"},
+			{"can't load standard library", "the standard library is not known without rust-src (rustup component add rust-src)", "rustup component add rust-src"},
+		},
+		Libraries: registry,
 		// The target folder of the workspace can't be written, and is not ours.
 		Env: func(cache string) []string {
 			return []string{"CARGO_TARGET_DIR=" + filepath.Join(cache, "target"), "CARGO_NET_OFFLINE=true"}
@@ -88,6 +98,17 @@ func installed(root string) map[string]any {
 // quote writes a path as a pattern that matches it alone.
 var quote = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
+// registry are the folders in which cargo puts what it fetches.
+func registry(env []string) []string {
+	home := door.Get(env, "CARGO_HOME")
+	if home == "" {
+		home = filepath.Join(door.Get(env, "HOME"), ".cargo")
+	}
+	list := []string{filepath.Join(home, "git", "checkouts")}
+	found, _ := filepath.Glob(filepath.Join(quote.Replace(home), "registry", "*", "*"))
+	return append(list, found...)
+}
+
 // crates names the outermost crates where none is at the root: rust-analyzer looks
 // for them one folder deep.
 func crates(at Start) any {
@@ -104,7 +125,7 @@ func crates(at Start) any {
 			outer = append(outer, file)
 		}
 	}
-	options := map[string]any{}
+	options := map[string]any{"checkOnSave": false} // it is told to check when somebody asks
 	if len(outer) > 0 && filepath.Dir(outer[0]) != at.Root {
 		slices.Sort(outer)
 		options["linkedProjects"] = outer

@@ -107,21 +107,46 @@ func (s *Server) Find(env []string, workspace string) (argv []string, err error)
 			return nil, err
 		}
 	}
+	if _, err := s.missing(env, workspace); err != nil {
+		return nil, err
+	}
 	return append([]string{program}, s.Argv[1:]...), nil
+}
+
+// need is a program that a server starts.
+type need struct {
+	program string
+	ways    []way
+}
+
+// missing returns the first program that it needs and that is not there.
+func (s *Server) missing(env []string, workspace string) (*need, error) {
+	for _, n := range s.Needs {
+		if _, err := look(env, workspace, n.program); err != nil {
+			return &n, fmt.Errorf("%s needs %s: %w", s.Name, n.program, err)
+		}
+	}
+	return nil, nil
 }
 
 // Install is the command that installs the server with what is on the PATH of env, ""
 // if kx knows none.
 func (s *Server) Install(env []string) string {
-	for _, w := range s.ways {
+	ways := s.ways
+	if _, err := look(env, "", s.Argv[0]); err == nil {
+		if n, _ := s.missing(env, ""); n != nil {
+			ways = n.ways
+		}
+	}
+	for _, w := range ways {
 		if _, err := look(env, "", w.tool); err == nil {
 			return w.command
 		}
 	}
-	if len(s.ways) == 0 {
+	if len(ways) == 0 {
 		return ""
 	}
-	return s.ways[0].command
+	return ways[0].command
 }
 
 // Advice says why each server of a language can't be started, and the one command

@@ -8,6 +8,7 @@
 package language
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,9 +37,28 @@ const (
 
 // Check is how a server is told to let the project's own compiler look at the files.
 type Check struct {
-	Method string // the notification, with the document
+	Method string // the notification, for all that there is
 	Token  string // how the token of its progress begins
 	Failed string // what is in the server's status where the compiler could not look
+	Hint   string // what shows why, and mends most of it
+}
+
+// Complaint is what a server says of itself, as a person wants to read it.
+type Complaint struct{ Has, Means, Hint string }
+
+// Complain returns what a complaint means, and what to do; the words of the server
+// where they are not known.
+func (s *Server) Complain(what string) (means, hint string) {
+	var list []string
+	for _, c := range s.Complaints {
+		if strings.Contains(what, c.Has) {
+			list, hint = append(list, c.Means), cmp.Or(hint, c.Hint)
+		}
+	}
+	if len(list) == 0 {
+		return what, ""
+	}
+	return strings.Join(list, "; "), hint
 }
 
 // Server is a language server. One that serves several languages is in each of them,
@@ -60,10 +80,18 @@ type Server struct {
 	Ready       client.Ready
 	Diagnostics Method
 	OpenCreated bool     // it takes notice of a new file only once it was open
-	DidSave     bool     // it looks at more than the file when a file is saved
+	Text        string   // the request for the text of a file, of a server that reads files later than it hears of them
 	Reload      []string // names of files that it does not read again, or only later
 	Check       *Check   // it can have the project's own compiler look, too
 	Markers     []string // folders that are not looked into and in which what it needs is installed
+
+	// Needs are programs that it can't do without, and Complaints what it says of
+	// itself in other words.
+	Needs      []need
+	Complaints []Complaint
+	// Libraries are folders outside of the workspace. What is installed there is looked
+	// for again only by a server that missed something.
+	Libraries func(env []string) []string
 
 	// Proof looks at a program that was found and says why it can't be this server,
 	// without running it; nil if it may be.

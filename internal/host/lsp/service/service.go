@@ -10,6 +10,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,11 @@ type running struct {
 	server *language.Server
 	speaks func(path string) string
 	setup  door.Setup
+	root   string
+	cell   *sandbox.Cell
+	masked []string // files and folders that are
 	argv   []string
+	libs   []time.Time // of its libraries, when it was started
 	began  time.Time
 	open   atomic.Int64 // how many files are open at it
 	ended  bool         // by us; the service's lock guards it
@@ -108,8 +113,9 @@ type running struct {
 	// Who tells it of changes holds these.
 	seen  *disk.Snapshot // what it has been told of
 	docs  map[string]*doc
-	clock int64 // counts uses of docs
-	told  int64 // counts what it was told of changes
+	clock int64  // counts uses of docs
+	told  int64  // counts what it was told of changes
+	mark  string // the last file of those that it was told of and may not have read yet
 }
 
 // Do asks a question of the server: ask is called once it has loaded and has been
@@ -129,6 +135,8 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 			return nil
 		case ctx.Err() != nil:
 			return s.late(ctx, err)
+		case fail.Exit(err) == fail.ExitUnavailable: // it says what to do
+			return err
 		case try == maxTries:
 		case errors.Is(err, errStale), overtaken(err):
 			continue
@@ -146,7 +154,8 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 // ask asks a server that can work.
 func (v *View) ask(ctx context.Context, ask func(ctx context.Context, v *View) error) error {
 	if what, broken := v.Health(); broken {
-		return fail.Unavailable("server_unwell", "%s can't work: %.300s", v.Server.Name, what).WithHint("kx lsp status")
+		means, hint := v.Server.Complain(what)
+		return fail.Unavailable("server_unwell", "%s can't work: %.300s", v.Server.Name, means).WithHint("%s", cmp.Or(hint, "kx lsp status"))
 	}
 	return ask(ctx, v)
 }
@@ -203,11 +212,15 @@ func (s *Service) ready(ctx context.Context, setup *door.Setup) (*running, error
 	s.mu.Lock()
 	s.bury()
 	if r := s.run; r != nil {
+		why := "policy or configuration changed"
 		if r.fits(setup) {
+			why = r.mended()
+		}
+		if why == "" {
 			s.mu.Unlock()
 			return r, nil
 		}
-		s.shared.Log("%s: policy or configuration changed, it is started again", r.server.Name)
+		s.shared.Log("%s: %s, it is started again", r.server.Name, why)
 		s.drop(r)
 	}
 	if err := s.gaveUp(); err != nil {
@@ -353,6 +366,11 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	if server.Env != nil {
 		env = append(env, server.Env(cacheOf(cell))...)
 	}
+	libs := installed(server, setup)
+	var masked []string
+	if cell != nil && cell.Plan != nil {
+		masked = cell.Plan.Masked
+	}
 	c, err := client.Start(ctx, client.Options{
 		Argv: argv, Dir: s.shared.Root, Env: env, Cell: cell, Root: s.shared.Root, Options: options, Ready: server.Ready,
 		Settings: server.Setting(s.shared.Root),
@@ -361,7 +379,7 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	if err != nil {
 		return nil, fail.Unavailable("server_failed", "%s can't be started: %v", server.Name, err).WithHint("kx lsp doctor %s", server.Language).Because(err)
 	}
-	return &running{Client: c, server: server, speaks: s.speaks, setup: *setup, argv: argv, began: time.Now(), seen: snap, docs: map[string]*doc{}}, nil
+	return &running{Client: c, server: server, speaks: s.speaks, setup: *setup, root: s.shared.Root, cell: cell, masked: masked, argv: argv, libs: libs, began: time.Now(), seen: snap, docs: map[string]*doc{}}, nil
 }
 
 // cacheOf is the folder for caches behind the walls.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/host/lsp/client"
 	"github.com/kxtools/kx/internal/host/lsp/disk"
 	"github.com/kxtools/kx/internal/host/lsp/door"
@@ -54,6 +57,7 @@ type View struct {
 	Told   int64 // counts what the server was told of changes
 	Crash  error // why it had to be started again for this question, nil if it had not
 
+	hides func(path string) bool
 	snap  *disk.Snapshot
 	open  map[string]doc // as they were sent
 	texts map[string]*text
@@ -95,7 +99,9 @@ func (v *View) load(path string) (*text, error) {
 		return t, nil
 	}
 	t := &text{}
-	if d, ok := v.open[path]; ok {
+	if v.hides(path) { // the server knows none of it, and nor does who asks
+		t.Text = position.New(nil)
+	} else if d, ok := v.open[path]; ok {
 		t.content, t.Text = d.content, d.text
 	} else {
 		content, at, err := read(path)
@@ -185,23 +191,55 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 		return nil, "", err
 	}
 	changes := disk.Diff(r.seen, snap)
-	if why := r.outgrown(changes, snap); why != "" {
+	if why := cmp.Or(r.unmasked(changes), r.outgrown(changes, snap)); why != "" {
 		return nil, why, nil
 	}
 	if err := r.update(ctx, changes, snap); err != nil {
 		return nil, "", err
 	}
 	r.seen = snap
+	r.marked(changes)
+	if loading, _, _ := r.Loading(); !loading { // it is told more before it is asked
+		switch err := r.caughtUp(ctx); {
+		case errors.Is(err, errBehind):
+			return nil, err.Error(), nil
+		case err != nil:
+			return nil, "", err
+		}
+	}
 	if err := r.openAll(ctx, changes, open, snap); err != nil {
 		return nil, "", err
 	}
 	err = r.closeOld(ctx, open)
 	r.open.Store(int64(len(r.docs)))
-	v = &View{Client: r.Client, Speaks: r.speaks, Server: r.server, At: snap.At, Told: r.told, snap: snap, open: map[string]doc{}, texts: map[string]*text{}}
+	v = &View{Client: r.Client, Speaks: r.speaks, Server: r.server, At: snap.At, Told: r.told, hides: r.hides, snap: snap, open: map[string]doc{}, texts: map[string]*text{}}
 	for path, d := range r.docs {
 		v.open[path] = *d
 	}
 	return v, "", err
+}
+
+// unmasked says why the masks of a server don't hold any more: they are on the files
+// that there were when it was started.
+func (r *running) unmasked(changes []disk.Change) string {
+	for _, c := range changes {
+		covered := func(masked string) bool { return paths.Inside(masked, c.Path) }
+		if c.Kind == disk.Created && r.hides(c.Path) && !slices.ContainsFunc(r.masked, covered) {
+			return "a file came that it must not read"
+		}
+	}
+	if r.cell != nil && r.cell.Holds != nil && !r.cell.Holds() {
+		return "a file that it must not read was replaced"
+	}
+	return ""
+}
+
+// hides reports whether policy hides a file from the server.
+func (r *running) hides(path string) bool { return Hides(r.root, &r.setup, path) }
+
+// Hides reports whether policy hides a file of a workspace from all servers.
+func Hides(root string, setup *door.Setup, path string) bool {
+	return sandbox.Place{Workspace: root, Hidden: setup.Hidden}.Hides(path)
 }
 
 // outgrown says what a server can't be told of: it reads these files at its start, or
@@ -266,7 +304,7 @@ func (r *running) update(ctx context.Context, changes []disk.Change, snap *disk.
 	}
 	var events []lsp.FileEvent
 	for _, c := range changes {
-		if r.Watches(c.Path) || r.speaks(c.Path) != "" {
+		if r.hears(c.Path) {
 			events = append(events, lsp.FileEvent{URI: protocol.FromPath(c.Path), Type: int(eventTypes[c.Kind])})
 		}
 	}
@@ -276,6 +314,9 @@ func (r *running) update(ctx context.Context, changes []disk.Change, snap *disk.
 	r.told++
 	return r.Notify(ctx, "workspace/didChangeWatchedFiles", lsp.DidChangeWatchedFilesParams{Changes: events})
 }
+
+// hears reports whether the server is told of a file that is not open.
+func (r *running) hears(path string) bool { return r.Watches(path) || r.speaks(path) != "" }
 
 // eventTypes are the kinds of a change as the protocol counts them.
 var eventTypes = map[disk.Kind]lsp.FileChangeType{
@@ -301,13 +342,7 @@ func (r *running) change(ctx context.Context, path string, d *doc, now disk.File
 	d.content, d.text, d.sum, d.version = content, position.New(content), sum, d.version+1
 	r.told++
 	uri := protocol.FromPath(path)
-	if err := r.Notify(ctx, "textDocument/didChange", protocol.Change(uri, d.version, string(content))); err != nil {
-		return err
-	}
-	if r.server.DidSave {
-		return r.Notify(ctx, "textDocument/didSave", lsp.DidSaveTextDocumentParams{TextDocument: lsp.TextDocumentIdentifier{URI: uri}})
-	}
-	return nil
+	return r.Notify(ctx, "textDocument/didChange", protocol.Change(uri, d.version, string(content)))
 }
 
 // openAll opens the files of a question. A server that is slow to notice new files is
@@ -315,7 +350,7 @@ func (r *running) change(ctx context.Context, path string, d *doc, now disk.File
 func (r *running) openAll(ctx context.Context, changes []disk.Change, open []string, snap *disk.Snapshot) error {
 	if r.server.OpenCreated {
 		for _, c := range changes {
-			if c.Kind == disk.Created && r.speaks(c.Path) != "" && !slices.Contains(open, c.Path) {
+			if c.Kind == disk.Created && r.speaks(c.Path) != "" && !r.hides(c.Path) && !slices.Contains(open, c.Path) {
 				if err := r.openDoc(ctx, c.Path, snap); err != nil && fail.Exit(err) != fail.ExitLimit {
 					return err
 				}
@@ -336,6 +371,9 @@ func (r *running) openDoc(ctx context.Context, path string, snap *disk.Snapshot)
 		d.used = r.clock
 		return nil
 	}
+	if r.hides(path) { // what is masked must not come to it by us
+		return fail.Denied("hidden", "%s is hidden from language servers", path)
+	}
 	content, at, err := read(path)
 	if err != nil {
 		return err
@@ -349,14 +387,13 @@ func (r *running) openDoc(ctx context.Context, path string, snap *disk.Snapshot)
 	if bytes.IndexByte(content, 0) >= 0 {
 		return fail.Usage("%s is a binary file", path)
 	}
-	r.told++
 	d := &doc{
 		language: r.speaks(path), version: 1, sum: sha256.Sum256(content), text: position.New(content), content: content, at: at,
 		used: r.clock,
 	}
 	r.docs[path] = d
 	uri := protocol.FromPath(path)
-	r.Forget(uri)
+	r.forget(uri)
 	return r.Notify(ctx, "textDocument/didOpen", lsp.DidOpenTextDocumentParams{TextDocument: lsp.TextDocumentItem{
 		URI: uri, LanguageID: d.language, Version: d.version, Text: string(content), // each byte that is no UTF-8 becomes a character
 	}})
@@ -365,8 +402,16 @@ func (r *running) openDoc(ctx context.Context, path string, snap *disk.Snapshot)
 func (r *running) close(ctx context.Context, path string) error {
 	delete(r.docs, path)
 	uri := protocol.FromPath(path)
-	r.Forget(uri)
+	r.forget(uri)
 	return r.Notify(ctx, "textDocument/didClose", lsp.DidCloseTextDocumentParams{TextDocument: lsp.TextDocumentIdentifier{URI: uri}})
+}
+
+// forget drops what was said of a file as it was open before. What a compiler said is
+// of the file on disk, and is not said again.
+func (r *running) forget(uri lsp.DocumentURI) {
+	if r.server.Check == nil {
+		r.Forget(uri)
+	}
 }
 
 // closeOld closes the files that were not asked about for the longest time.

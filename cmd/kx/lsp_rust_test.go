@@ -1,0 +1,405 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kxtools/kx/internal/host/lsp/lsptest"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// crate is a workspace with the sample in Rust, in a home of its own.
+type crate struct {
+	*testing.T
+	work  string
+	key   string
+	env   []string
+	known map[string]lsptest.Place
+}
+
+func newCrate(t *testing.T) *crate {
+	t.Helper()
+	real := func(dir string) string {
+		dir, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	home := real(t.TempDir())
+	run, err := os.MkdirTemp("", "kx") // short: a socket's name has 100 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &crate{T: t, work: filepath.Join(home, "p")}
+	c.env = []string{
+		"HOME=" + home, "KX_STATE_DIR=" + filepath.Join(home, "state"), "KX_CONFIG_DIR=" + filepath.Join(home, "config"), "KX_RUNTIME_DIR=" + run,
+		"PATH=" + strings.Join(append([]string{filepath.Dir(where(t, "kx"))}, lsptest.Servers(t)...), ":"),
+		"RUSTUP_HOME=" + rustup(),
+	}
+	t.Cleanup(func() {
+		c.kx("host", "stop", "--all")
+		os.RemoveAll(run)
+	})
+	c.known = lsptest.Sample(t, "rust", c.work)
+	c.write("../config/config.toml", "[sandbox]\nenv = [\"RUSTUP_HOME\"]\n")
+	_, key := c.kx("config", "path", "approver-key") // which makes it
+	c.key = strings.TrimSpace(key)
+	if exit, out := c.kx("trust", "add", "--level", "code", "--key", c.key); exit != 0 {
+		t.Fatalf("trust add: %d %s", exit, out)
+	}
+	return c
+}
+
+// rustup is where the toolchains of rustup are: its cargo looks for them in HOME.
+func rustup() string {
+	if dir := os.Getenv("RUSTUP_HOME"); dir != "" {
+		return dir
+	}
+	home, _ := os.UserHomeDir()
+	return filepath.Join(home, ".rustup")
+}
+
+func where(t *testing.T, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (c *crate) path(name string) string { return filepath.Join(c.work, name) }
+
+func (c *crate) write(name, text string) {
+	c.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(c.path(name)), 0o700), os.WriteFile(c.path(name), []byte(text), 0o600)); err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *crate) remove(name string) {
+	c.Helper()
+	if err := os.Remove(c.path(name)); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// kx runs a line in the workspace.
+func (c *crate) kx(args ...string) (exit int, stdout string) {
+	c.Helper()
+	cmd := exec.Command(where(c.T, "kx"), args...)
+	cmd.Dir, cmd.Env = c.work, c.env
+	out, err := cmd.Output()
+	if ran := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ran) {
+		c.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// ask asks a question.
+func (c *crate) ask(verb string, args ...string) (int, *wire.CodeAnswer) {
+	c.Helper()
+	exit, out := c.kx(append([]string{"lsp", verb, "-o", "json"}, args...)...)
+	a := &wire.CodeAnswer{}
+	if err := json.Unmarshal([]byte(out), a); err != nil {
+		c.Fatalf("%s %q: %d %v: %s", verb, args, exit, err, out)
+	}
+	return exit, a
+}
+
+// places are those of an answer.
+func places(a *wire.CodeAnswer) string {
+	list := []string{}
+	for _, l := range a.Locations {
+		list = append(list, fmt.Sprintf("%s:%d", l.Path, l.Line))
+	}
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+// at asks where something is, once.
+func (c *crate) at(what, verb, address, want string) {
+	c.Helper()
+	if exit, a := c.ask(verb, address, "--wait", "60s"); exit != 0 || places(a) != want {
+		c.Errorf("%s: %s %s: %d %s %q, not %q: %s", what, verb, address, exit, a.State, places(a), want, a.Reason)
+	}
+}
+
+// finds asks for diagnostics, once. Each is LINE:CODE.
+func (c *crate) finds(what, file, state, want string) *wire.CodeAnswer {
+	c.Helper()
+	exit, a := c.ask("diagnostics", file, "--wait", "60s")
+	list := []string{}
+	for _, d := range a.Diagnostics {
+		list = append(list, fmt.Sprintf("%d:%s", d.Line, d.Code))
+	}
+	exits := map[string]int{wire.CodeClean: 0, wire.CodeFindings: 1, wire.CodeUnavailable: 5, wire.CodePending: 124}
+	if got := strings.Join(list, " "); a.State != state || exit != exits[state] || got != want {
+		c.Errorf("%s: %s: %d %s %q, not %s %q: %s", what, file, exit, a.State, got, state, want, a.Reason)
+	}
+	return a
+}
+
+// server is the process of the server.
+func (c *crate) server() (pid int) {
+	c.Helper()
+	_, out := c.kx("lsp", "status", "--json")
+	var list []wire.LanguageServer
+	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) > 1 {
+		c.Fatalf("%v: %s", err, out)
+	}
+	for _, s := range list {
+		pid = s.PID
+	}
+	return pid
+}
+
+const (
+	calls = "mod price;\n\nfn main() {\n    let sum = price::total(3);\n    println!(\"{sum}\");\n}\n"
+	total = "pub fn total(n: u32) -> u32 {\n    n + 1\n}\n"
+)
+
+// moved is a value that is used after it went: what only the compiler finds.
+const moved = "    let v = vec![1];\n    let w = v;\n    println!(\"{v:?} {w:?}\");\n"
+
+// rounds is how often something is tried that hangs on time.
+func rounds(few, many int) int {
+	if os.Getenv("KX_STRESS") != "" {
+		return many
+	}
+	return few
+}
+
+// Every answer is from the disk as it is, by one question after each change.
+func TestRustIsNeverStale(t *testing.T) {
+	c := newCrate(t)
+	// Before it has loaded it can't tell, and does not say that there is nothing.
+	for _, q := range [][]string{
+		{"hover", c.known["total.call"].String()}, {"references", c.known["total"].String()}, {"definition", c.known["total.call"].String()},
+		{"symbols", "src/price.rs"}, {"symbols", "--query", "total"}, {"diagnostics", "src/main.rs"}, {"definition", "--symbol", "total"},
+	} {
+		exit, a := c.ask(q[0], append(q[1:], "--wait", "0s")...)
+		told := a.Hover != "" || len(a.Locations) > 0 || len(a.Symbols) > 0 || q[0] == "diagnostics" && a.State == wire.CodeFindings
+		if told != (exit == 0) && exit != 124 && exit != 1 || !told && a.Reason == "" {
+			t.Errorf("%q at once: %d %+v", q, exit, a)
+		}
+	}
+	exit, a := c.ask("hover", c.known["total.call"].String(), "--wait", "60s")
+	if exit != 0 || !strings.Contains(a.Hover, "What all the items cost.") || len(a.Note) > 200 {
+		t.Errorf("hover: %d %q, %q", exit, a.Hover, a.Note)
+	}
+
+	c.write("src/main.rs", calls)
+	c.write("src/price.rs", total)
+	c.at("both changed", "definition", "src/main.rs:4:total", "src/price.rs:1")
+	pid := c.server()
+	for i := range rounds(20, 100) {
+		lines := strings.Repeat("//\n", i%4)
+		c.write("src/price.rs", lines+total)
+		c.at("a closed file changed", "definition", "src/main.rs:4:total", fmt.Sprintf("src/price.rs:%d", 1+i%4))
+	}
+	for range rounds(20, 100) {
+		c.remove("src/price.rs")
+		c.at("deleted", "definition", "src/main.rs:4:total", "")
+		c.write("src/price.rs", total)
+		c.at("new", "definition", "src/main.rs:4:total", "src/price.rs:1")
+	}
+	// The same size, in the same tick of the clock.
+	for i := range rounds(20, 100) {
+		name := [...]string{"first", "other"}[i%2]
+		c.write("src/price.rs", "pub fn "+name+"(n: u32) -> u32 { n }\n")
+		c.write("src/main.rs", "mod price;\n\nfn main() {\n    let sum = price::"+name+"(3);\n    println!(\"{sum}\");\n}\n")
+		c.at("the same size", "definition", "src/main.rs:4:"+name, "src/price.rs:1")
+	}
+	c.write("src/price.rs", total)
+	c.write("src/main.rs", calls)
+	c.at("many new", "references", "src/price.rs:1:total", "src/main.rs:4 src/price.rs:1")
+	mods := ""
+	want := []string{"src/main.rs:4", "src/price.rs:1"}
+	for i := range 40 {
+		c.write(fmt.Sprintf("src/m%d.rs", i), "pub fn f() -> u32 { crate::price::total(1) }\n")
+		mods += fmt.Sprintf("mod m%d;\n", i)
+		want = append(want, fmt.Sprintf("src/m%d.rs:1", i))
+	}
+	c.write("src/main.rs", calls+mods)
+	slices.Sort(want)
+	c.at("many new", "references", "src/price.rs:1:total", strings.Join(want, " "))
+	for i := range 40 {
+		c.remove(fmt.Sprintf("src/m%d.rs", i))
+	}
+	c.write("src/main.rs", calls)
+	c.at("many gone", "references", "src/price.rs:1:total", "src/main.rs:4 src/price.rs:1")
+
+	if err := os.Rename(c.path("src/price.rs"), c.path("src/cost.rs")); err != nil {
+		t.Fatal(err)
+	}
+	c.write("src/main.rs", strings.ReplaceAll(calls, "price", "cost"))
+	c.at("renamed", "definition", "src/main.rs:4:total", "src/cost.rs:1")
+	c.write("src/bin/more.rs", "fn main() {\n    one();\n}\nfn one() {}\n")
+	c.at("a new program", "definition", "src/bin/more.rs:2:one", "src/bin/more.rs:4")
+	if now := c.server(); now != pid {
+		t.Errorf("the server is another one: %d, %d", pid, now)
+	}
+	manifest := "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"
+	c.write("src/lib.rs", "#[cfg(feature = \"big\")]\npub mod big;\n#[cfg(feature = \"big\")]\npub use big::grow;\n")
+	c.write("src/big.rs", "pub fn grow() {}\n")
+	c.at("off", "definition", "src/lib.rs:4:grow", "")
+	c.write("Cargo.toml", manifest+"\n[features]\ndefault = [\"big\"]\nbig = []\n")
+	c.at("Cargo.toml", "definition", "src/lib.rs:4:grow", "src/big.rs:1")
+
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		cmd.Dir, cmd.Env = c.work, append(c.env, "GIT_CONFIG_NOSYSTEM=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q")
+	git("add", "-A")
+	git("commit", "-qm", "one")
+	git("checkout", "-qb", "other")
+	c.write("src/cost.rs", "//\n//\n"+total)
+	git("commit", "-qam", "two")
+	for range rounds(3, 20) {
+		git("checkout", "-q", "-")
+		c.at("git checkout", "definition", "src/main.rs:4:total", "src/cost.rs:1")
+		git("checkout", "-q", "-")
+		c.at("git checkout back", "definition", "src/main.rs:4:total", "src/cost.rs:3")
+	}
+}
+
+// A file is clean when cargo check has looked at this text, and only then.
+func TestRustDiagnostics(t *testing.T) {
+	c := newCrate(t)
+	c.write("src/main.rs", calls)
+	c.write("src/price.rs", total)
+	c.finds("at first", "src/main.rs", wire.CodeClean, "")
+	c.write("src/main.rs", strings.ReplaceAll(calls, "    let sum", moved+"    let sum"))
+	a := c.finds("moved", "src/main.rs", wire.CodeFindings, "6:E0382")
+	if len(a.Diagnostics) == 1 && (a.Diagnostics[0].Source != "rustc" || len(a.Diagnostics[0].Related) == 0) {
+		t.Errorf("%+v", a.Diagnostics)
+	}
+	c.write("src/price.rs", strings.ReplaceAll(total, "    n", "    let more = 1;\n    n"))
+	c.finds("moved still", "src/main.rs", wire.CodeFindings, "6:E0382")
+	c.write("src/main.rs", calls)
+	c.finds("mended", "src/main.rs", wire.CodeClean, "")
+	// Another file than the one that was asked about, which was never open.
+	c.finds("another file", "src/price.rs", wire.CodeFindings, "2:unused_variables")
+	c.write("src/price.rs", strings.ReplaceAll(total, "u32", "&str"))
+	c.finds("its caller", "src/main.rs", wire.CodeFindings, "4:E0308")
+	c.write("src/price.rs", total)
+
+	// What belongs to another program is looked at, too.
+	c.write("src/bin/more.rs", "fn main() {\n"+moved+"}\n")
+	c.write("tests/it.rs", "#[test]\nfn it() {\n"+moved+"}\n")
+	c.finds("the first program", "src/main.rs", wire.CodeClean, "")
+	c.finds("another program", "src/bin/more.rs", wire.CodeFindings, "4:E0382")
+	c.finds("a test", "tests/it.rs", wire.CodeFindings, "5:E0382")
+	exit, all := c.ask("diagnostics", "--wait", "60s")
+	if exit != 1 || all.State != wire.CodeFindings || all.Total != 2 {
+		t.Errorf("all: %d %+v", exit, all)
+	}
+	c.write("src/bin/more.rs", "fn main() {}\n")
+	c.write("tests/it.rs", "")
+
+	// Several at once wait for the same check, and each for all of it.
+	for i := range rounds(3, 15) {
+		text := calls
+		state, want := wire.CodeClean, ""
+		if i%2 == 0 {
+			text = strings.ReplaceAll(calls, "    let sum", moved+"    let sum")
+			state, want = wire.CodeFindings, "6:E0382"
+		}
+		c.write("src/main.rs", text)
+		done := make(chan bool)
+		for range 4 {
+			go func() {
+				c.finds("at once", "src/main.rs", state, want)
+				done <- true
+			}()
+		}
+		for range 4 {
+			<-done
+		}
+	}
+	c.write("src/main.rs", calls)
+
+	// Nothing changed: nothing is checked again.
+	c.finds("before", "src/main.rs", wire.CodeClean, "")
+	check, again := time.Duration(0), time.Duration(0)
+	for i := range 5 {
+		c.write("src/main.rs", calls+strings.Repeat("//\n", i))
+		began := time.Now()
+		c.finds("an edit", "src/main.rs", wire.CodeClean, "")
+		check += time.Since(began)
+		began = time.Now()
+		c.finds("no edit", "src/main.rs", wire.CodeClean, "")
+		again += time.Since(began)
+	}
+	t.Logf("with a check %v, without %v", check/5, again/5)
+	if again > check/2 {
+		t.Errorf("a question without an edit takes %v, with one %v", again/5, check/5)
+	}
+
+	// Where cargo can't look, nothing is clean, and it is tried again.
+	lock, err := os.ReadFile(c.path("Cargo.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.remove("Cargo.lock")
+	for range 2 {
+		a := c.finds("no Cargo.lock", "src/main.rs", wire.CodeUnavailable, "")
+		if !strings.Contains(a.Reason, "Cargo.lock") || len(a.Reason) > 300 || a.Hint != "cargo check" {
+			t.Errorf("no Cargo.lock: %q, %q", a.Reason, a.Hint)
+		}
+	}
+	c.write("Cargo.lock", string(lock))
+	c.finds("Cargo.lock is back", "src/main.rs", wire.CodeClean, "")
+	manifest, err := os.ReadFile(c.path("Cargo.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write("Cargo.toml", string(manifest)+"\n[dependencies]\nkx-no-such-crate = \"1\"\n")
+	a = c.finds("a dependency that is not there", "src/main.rs", wire.CodeUnavailable, "")
+	if !strings.Contains(a.Reason, "kx-no-such-crate") {
+		t.Errorf("a dependency: %q", a.Reason)
+	}
+	c.write("Cargo.toml", string(manifest))
+	c.finds("without it", "src/main.rs", wire.CodeClean, "")
+	c.remove("Cargo.toml")
+	a = c.finds("no Cargo.toml", "src/main.rs", wire.CodeUnavailable, "")
+	if !strings.Contains(a.Reason, "there is no Cargo.toml") {
+		t.Errorf("no Cargo.toml: %q", a.Reason)
+	}
+}
+
+// rust-analyzer runs code of the project: where that is not trusted it does not run.
+func TestRustNeedsTrust(t *testing.T) {
+	c := newCrate(t)
+	c.write("a.py", "one = 1\n\nprint(one)\n")
+	c.at("trusted", "definition", c.known["total.call"].String(), "src/price.rs:21")
+	if exit, out := c.kx("trust", "rm", "--key", c.key); exit != 0 {
+		t.Fatalf("trust rm: %d %s", exit, out)
+	}
+	exit, a := c.ask("definition", c.known["total.call"].String())
+	if exit != 5 || a.State != wire.CodeUnavailable || a.Hint != "kx trust add --level code" || len(a.Locations) > 0 {
+		t.Errorf("trust was withdrawn: %d %+v", exit, a)
+	}
+	if pid := c.server(); pid != 0 {
+		t.Errorf("it runs on: %d", pid)
+	}
+	c.at("Python", "definition", "a.py:3:one", "a.py:1")
+	if exit, a := c.ask("diagnostics", "--wait", "60s"); exit != 5 || len(a.Skipped) != 1 || a.Skipped[0].Language != "rust" {
+		t.Errorf("all: %d %+v", exit, a)
+	}
+}
