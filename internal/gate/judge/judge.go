@@ -347,7 +347,10 @@ func (j *Judge) MayWrite(name string, input json.RawMessage, root *wire.Decision
 		if d.Decision != wire.Ask || d.Mandatory {
 			return d.Decision == wire.Allow
 		}
-		return root.BaseDecision == wire.Ask && d.Reason == root.Reason && sameRule(d.Rule, root.Rule)
+		if root.BaseDecision != wire.Ask || len(d.Points) != 1 || len(root.Points) != 1 {
+			return false
+		}
+		return d.Points[0].Reason == root.Points[0].Reason && sameRule(d.Points[0].Rule, root.Points[0].Rule)
 	}
 }
 

@@ -359,6 +359,12 @@ func TestMayReadOfADryRun(t *testing.T) {
 	o := place(t)
 	write(t, filepath.Join(o.Dirs.Config, "policy.toml"), "[[rule]]\ntool = \"lsp_*\"\npath = \"secret/**\"\ndecision = \"deny\"\n")
 	j := open(t, o)
+	for dry, guarded := range map[string]bool{"true": false, "false": true} {
+		d := j.Explain("lsp_rename", json.RawMessage(`{"path":".git/hooks/h.py","dry_run":`+dry+`}`), mode.Default, true)
+		if (d.Guard != nil) != guarded {
+			t.Errorf("dry_run %s: %+v", dry, d.Guard)
+		}
+	}
 	for _, m := range []string{mode.Default, mode.Plan, mode.DontAsk} {
 		may := j.MayRead("lsp_rename", j.Explain("lsp_rename", json.RawMessage(`{"symbol":"a","dry_run":true}`), m, true))
 		if may(o.Workspace+"/secret/f") || may(filepath.Dir(o.Workspace)+"/f") || !may(o.Workspace+"/f") {

@@ -2,12 +2,14 @@ package lsp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/lineage"
 	"github.com/kxtools/kx/internal/base/sock"
 	"github.com/kxtools/kx/internal/gate/sandbox"
@@ -15,6 +17,7 @@ import (
 	"github.com/kxtools/kx/internal/host/lsp/disk"
 	"github.com/kxtools/kx/internal/host/lsp/door"
 	"github.com/kxtools/kx/internal/host/lsp/service"
+	"github.com/kxtools/kx/internal/record/agentroot"
 	"github.com/kxtools/kx/internal/record/scratch"
 	"github.com/kxtools/kx/internal/record/state"
 )
@@ -30,10 +33,29 @@ func Run(ctx context.Context, at door.Place, socket, version string, said io.Wri
 	f := host.Frame{Name: door.Name(at.Root), State: at.Dirs.State, Socket: socket, Version: version, Idle: Idle}
 	f.Begin = func(ctx context.Context, st *state.State, log zerolog.Logger) (sock.Handler, func(), error) {
 		log.Info().Str("root", at.Root).Msg("begins")
+		if err := enter(st); err != nil {
+			return nil, nil, err
+		}
 		h := New(shared(at, st, log), end)
 		return h.Handle, h.Close, nil
 	}
 	return host.Run(ctx, f, said)
+}
+
+// enter enters this process as one below which no person acts: servers may run code of
+// the project.
+func enter(st *state.State) error {
+	self, err := lineage.Self()
+	if errors.Is(err, lineage.ErrUnknown) {
+		return nil
+	}
+	if err == nil {
+		err = agentroot.New(st, time.Now).Register(self.PID, agentroot.Tool, "")
+	}
+	if err != nil {
+		return fail.Failed("not_recorded", "no server runs before it is on record who runs it: %v", err).Because(err)
+	}
+	return nil
 }
 
 // shared is what the services of a workspace stand on.

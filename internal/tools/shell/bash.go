@@ -20,6 +20,7 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/proc"
 	"github.com/kxtools/kx/internal/gate/sandbox"
+	"github.com/kxtools/kx/internal/gate/sandbox/advice"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -130,7 +131,7 @@ func (b *bash) run(ctx context.Context, env *tool.Env, input json.RawMessage) (w
 	}
 	out := output(res, err, cell.Label)
 	if cell.Plan != nil {
-		notes = append(notes, sandbox.Advice(in.Command, string(res.Stderr)+string(res.Stdout), cell.Label, res.ExitCode != 0)...)
+		notes = append(notes, advice.Of(in.Command, string(res.Stderr)+string(res.Stdout), cell.Label, res.ExitCode != 0)...)
 	}
 	for _, n := range notes {
 		out["text"] = out.Text() + "\n[" + n + "]"

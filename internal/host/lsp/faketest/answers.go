@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sourcegraph/go-lsp"
 
@@ -103,7 +104,9 @@ func (s *server) initialized() {
 	}
 	s.flood(s.number("flood"))
 	if s.has("deaf") {
-		select {}
+		for {
+			time.Sleep(time.Hour) // a select without cases would be a deadlock
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/textproto"
 	"os"
 	"strconv"
@@ -339,10 +340,13 @@ func AnswerTo(id jsonrpc2.ID) (Answer, error) {
 
 // isID reports whether jsonrpc2 can read an id.
 func isID(raw json.RawMessage) bool {
-	var number int64
+	var number uint64
 	var text string
+	if string(raw) == "null" {
+		return false
+	}
 	if json.Unmarshal(raw, &number) == nil {
-		return number >= 0 && string(raw) != "null"
+		return number <= math.MaxInt64
 	}
 	return json.Unmarshal(raw, &text) == nil
 }

@@ -216,6 +216,7 @@ func TestStuck(t *testing.T) {
 func FuzzReadMessage(f *testing.F) {
 	f.Add([]byte(message(`{"id":1,"result":null}`)))
 	f.Add([]byte(message(`{"id":-1,"method":"m"}`) + message(`[]`)))
+	f.Add([]byte(message(`{"id":-0}`) + message(`{"id":18446744073709551615,"method":"m"}`)))
 	f.Add([]byte("Content-Length: 5\n\n\x1b{}"))
 	f.Add([]byte("garbage\r\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -1,4 +1,4 @@
-package sandbox
+package advice
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/pkg/policy/shell"
 )
 
@@ -52,7 +53,7 @@ func TestAdviceNamesTheRule(t *testing.T) {
 		{"apt-get install -y jq", "E: Could not open lock file /var/lib/dpkg/lock - open (30: Read-only file system)", true, "apt-get *"},
 		{"systemctl --user status", "Failed to connect to bus: No medium found", true, "systemctl *"},
 	} {
-		notes := Advice(c.command, c.output, NetworkEnabled.Name, c.failed)
+		notes := Of(c.command, c.output, sandbox.NetworkEnabled.Name, c.failed)
 		if len(notes) != 1 {
 			t.Errorf("%s: %q", c.command, notes)
 			continue
@@ -69,7 +70,7 @@ func TestAdviceNamesTheRule(t *testing.T) {
 		if r["tool"] != "bash" || r["command"] != c.rule || r["decision"] != "ask" || r["sandbox"] != "host" || len(r) != 4 {
 			t.Errorf("%s: %v, want a rule for %q", c.command, r, c.rule)
 		}
-		if blocked := Advice(c.command, c.output, WorkspaceWrite.Name, c.failed); len(blocked) != 1 || !strings.Contains(blocked[0], "max_sandbox") {
+		if blocked := Of(c.command, c.output, sandbox.WorkspaceWrite.Name, c.failed); len(blocked) != 1 || !strings.Contains(blocked[0], "max_sandbox") {
 			t.Errorf("%s, where max_sandbox is in the way of a rule: %q", c.command, blocked)
 		}
 	}
@@ -92,7 +93,7 @@ func TestAdvice(t *testing.T) {
 		{"cargo build", "error: could not create home directory: '/home/u/.rustup': Read-only file system (os error 30)", "network_enabled", "env = [\"RUSTUP_HOME\"]"},
 		{"psql", "psql: error: connection to server on socket \"/var/run/postgresql/.s.PGSQL.5432\" failed: Connection refused", "network_enabled", "sockets = [\"/var/run/postgresql/.s.PGSQL.5432\"]"},
 	} {
-		if notes := Advice(c.command, c.output, c.label, true); len(notes) != 1 || !strings.Contains(notes[0], c.want) {
+		if notes := Of(c.command, c.output, c.label, true); len(notes) != 1 || !strings.Contains(notes[0], c.want) {
 			t.Errorf("%s: %q, want %q", c.command, notes, c.want)
 		}
 	}
@@ -128,7 +129,7 @@ func TestAdviceKeepsQuiet(t *testing.T) {
 		{"git push 'unclosed", "Permission denied (publickey).", true},
 		{"git " + strings.Repeat("x", shell.MaxLength), "", true},
 	} {
-		if notes := Advice(c.command, c.output, NetworkEnabled.Name, c.failed); notes != nil {
+		if notes := Of(c.command, c.output, sandbox.NetworkEnabled.Name, c.failed); notes != nil {
 			t.Errorf("%.60s: %q", c.command, notes)
 		}
 	}

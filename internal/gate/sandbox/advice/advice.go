@@ -1,4 +1,7 @@
-package sandbox
+// Package advice tells what the walls of internal/gate/sandbox have to do with a command
+// that failed, and what the user writes to open them. It knows programs by what they
+// say; internal/tools/shell calls it.
+package advice
 
 import (
 	"fmt"
@@ -8,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/pkg/policy/shell"
 )
 
@@ -114,11 +118,11 @@ var noNetwork = []string{"could not resolve host", "temporary failure in name re
 // socketName is how programs name a socket of the system.
 var socketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:/var)?/run/[\w./-]*(?:\.sock|\.s\.PGSQL\.\d+)\b`) })
 
-// Advice says why the walls made a command fail and what opens them, or nothing
+// Of says why the walls made a command fail and what opens them, or nothing
 // where they are not to blame. label is what the result calls its sandbox.
-func Advice(command, output, label string, failed bool) []string {
+func Of(command, output, label string, failed bool) []string {
 	said := strings.ToLower(output)
-	walled := label == ReadOnly.Name || label == WorkspaceWrite.Name // by max_sandbox, which holds for rules too
+	walled := label == sandbox.ReadOnly.Name || label == sandbox.WorkspaceWrite.Name // by max_sandbox, which holds for rules too
 	if a := adviceOf(command, said, failed); a >= 0 {
 		more := ""
 		if walled {
@@ -131,7 +135,7 @@ func Advice(command, output, label string, failed bool) []string {
 	}
 	socket := socketName().FindString(output)
 	switch {
-	case label == ReadOnly.Name && anyOf(said, readOnly...):
+	case label == sandbox.ReadOnly.Name && anyOf(said, readOnly...):
 		return []string{fmt.Sprintf("sandbox: commands write in /tmp alone here: max_sandbox under [limits] of the user's config.toml is %q", label)}
 	case slices.ContainsFunc(strings.Split(said, "\n"), aboutSteady):
 		return []string{"sandbox: .git with its hooks and config, and the settings of agents in the workspace, stay as and where they are; only people change them"}
