@@ -51,11 +51,11 @@ func builtIn() []*Language {
 		Check:   &Check{Method: "rust-analyzer/runFlycheck", Token: "rust-analyzer/flycheck", Failed: "cargo check failed", Hint: "cargo check"},
 		Needs:   []need{{"cargo", []way{{"rustup", "rustup default stable"}, {"apt-get", "sudo apt-get install cargo"}, {"brew", "brew install rust"}}}},
 		Complaints: []Complaint{
-			{"Failed to discover workspace", "there is no Cargo.toml", "cargo init"},
-			{"Failed to load workspaces", "cargo can't read the project", "cargo metadata --no-deps --format-version 1"},
-			{"Failed to read Cargo metadata with dependencies", "dependencies are missing, which cargo fetch gets", "cargo fetch"},
-			{"cargo check failed", "cargo check can't run", "cargo check"},
-			{"can't load standard library", "the standard library is not known without rust-src (rustup component add rust-src)", "rustup component add rust-src"},
+			{"Failed to discover workspace", "there is no Cargo.toml", "cargo init", true},
+			{"Failed to load workspaces", "cargo can't read the project", "cargo metadata --no-deps --format-version 1", true},
+			{"Failed to read Cargo metadata with dependencies", "dependencies are missing, which cargo fetch gets", "cargo fetch", false},
+			{"cargo check failed", "cargo check can't run", "cargo check", false},
+			{"can't load standard library", "the standard library is not known without rust-src (rustup component add rust-src)", "rustup component add rust-src", false},
 		},
 		Libraries: registry,
 		// The target folder of the workspace can't be written, and is not ours.

@@ -44,7 +44,15 @@ type Check struct {
 }
 
 // Complaint is what a server says of itself, as a person wants to read it.
-type Complaint struct{ Has, Means, Hint string }
+type Complaint struct {
+	Has, Means, Hint string
+	Broken           bool // it can't work, whether or not it says so yet
+}
+
+// Broken reports whether a server that complains so can't work.
+func (s *Server) Broken(what string) bool {
+	return slices.ContainsFunc(s.Complaints, func(c Complaint) bool { return c.Broken && strings.Contains(what, c.Has) })
+}
 
 // Complain returns what a complaint means, and what to do; the words of the server
 // where they are not known.

@@ -151,13 +151,25 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 	}
 }
 
-// ask asks a server that can work.
+// ask asks a server that can work, and that still could when it answered.
 func (v *View) ask(ctx context.Context, ask func(ctx context.Context, v *View) error) error {
-	if what, broken := v.Health(); broken {
-		means, hint := v.Server.Complain(what)
-		return fail.Unavailable("server_unwell", "%s can't work: %.300s", v.Server.Name, means).WithHint("%s", cmp.Or(hint, "kx lsp status"))
+	if err := v.able(); err != nil {
+		return err
 	}
-	return ask(ctx, v)
+	if err := ask(ctx, v); err != nil {
+		return err
+	}
+	return v.able()
+}
+
+// able says why a server can't work.
+func (v *View) able() error {
+	what, broken := v.Health()
+	if !broken && !v.Server.Broken(what) {
+		return nil
+	}
+	means, hint := v.Server.Complain(what)
+	return fail.Unavailable("server_unwell", "%s can't work: %.300s", v.Server.Name, means).WithHint("%s", cmp.Or(hint, "kx lsp status"))
 }
 
 // overtaken reports whether a server wants to be asked again.
