@@ -183,8 +183,8 @@ func await(ctx context.Context, cmd *exec.Cmd) (st *os.ProcessState, left []int,
 }
 
 func status(st *os.ProcessState) (code int, signal string) {
-	if st == nil {
-		return 128 + int(unix.SIGKILL), ""
+	if st == nil { // it was waited for elsewhere, or can't be: KILL was the last word
+		return 128 + int(unix.SIGKILL), unix.SignalName(unix.SIGKILL)
 	}
 	ws, ok := st.Sys().(syscall.WaitStatus)
 	if ok && ws.Signaled() {
