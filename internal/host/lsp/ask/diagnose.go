@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	lsptype "github.com/sourcegraph/go-lsp"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/host/lsp/client"
 	"github.com/kxtools/kx/internal/host/lsp/language"
 	"github.com/kxtools/kx/internal/host/lsp/protocol"
 	"github.com/kxtools/kx/internal/host/lsp/service"
@@ -123,6 +125,7 @@ func (w *Workspace) check(ctx context.Context, v *service.View, path string) err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	maps.DeleteFunc(w.checked, func(c *client.Client, _ int64) bool { return c.Err() != nil })
 	w.checked[v.Client] = max(w.checked[v.Client], v.Told)
 	return nil
 }
@@ -181,7 +184,7 @@ func fence(ctx context.Context, v *service.View, path string) ([]protocol.Diagno
 func push(ctx context.Context, v *service.View, path string) ([]protocol.Diagnostic, error) {
 	uri, sent := protocol.FromPath(path), v.Sent(path)
 	p, err := v.WaitPushed(ctx, uri, func(p protocol.Published) bool {
-		return p.Version != nil && *p.Version == sent
+		return p.Version != nil && *p.Version >= sent // of a newer text: then the question is asked again
 	})
 	for err == nil {
 		seq := p.Seq
