@@ -125,6 +125,9 @@ func (s *server) push() {
 				doc["version"] = t.version
 			}
 			s.tell("textDocument/publishDiagnostics", doc)
+			if s.has("older") {
+				s.older(path, t)
+			}
 		}
 	}
 }
