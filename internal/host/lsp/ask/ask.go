@@ -309,11 +309,15 @@ func limit(asked, usual, most int) int {
 
 // clip is a line as it stands beside a location.
 func clip(line string) string {
-	line = strings.TrimSpace(line)
-	if utf8.RuneCountInString(line) > maxText {
-		line = string([]rune(line)[:maxText-1]) + "…"
+	return strings.ToValidUTF8(shorten(strings.TrimSpace(line), maxText), "\uFFFD")
+}
+
+// shorten cuts a text that has more characters than it may.
+func shorten(text string, most int) string {
+	if utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:most-1]) + "…"
 	}
-	return strings.ToValidUTF8(line, "\uFFFD")
+	return text
 }
 
 func kindName(k lsptype.SymbolKind) string { return strings.ToLower(k.String()) }
