@@ -47,11 +47,13 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 			}
 			group.Go(func() {
 				defer func() { <-room }()
-				one, err := h.one(ctx, r, s.Service, path)
+				one, err := h.oneOf(ctx, r, s.Service, path)
 				mu.Lock()
 				defer mu.Unlock()
 				var late *service.Pending
 				switch {
+				case errors.Is(err, service.ErrClosed):
+					down = err
 				case errors.As(err, &late), errors.Is(err, context.DeadlineExceeded):
 					worse(wire.CodePending)
 					a.Skipped = append(a.Skipped, wire.CodeSkipped{Language: s.name, Path: h.code.Show(path), State: wire.CodePending, Reason: reason(err)})
@@ -72,8 +74,11 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 			})
 		}
 		group.Wait()
-		if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
+		switch {
+		case errors.Is(ctx.Err(), context.Canceled):
 			return ctx.Err()
+		case errors.Is(down, service.ErrClosed):
+			return down
 		}
 	}
 	if len(a.Skipped) > 0 {
@@ -85,6 +90,12 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 	slices.SortStableFunc(a.Diagnostics, func(x, y wire.Diagnostic) int { return compareStrings(x.Path, y.Path) })
 	ask.CutDiagnostics(&r.query, a)
 	return nil
+}
+
+// oneOf is one where a panic would be nobody's.
+func (h *Host) oneOf(ctx context.Context, r *request, s *service.Service, path string) (a *wire.CodeAnswer, err error) {
+	defer h.shared.Caught(&err)
+	return h.one(ctx, r, s, path)
 }
 
 // states are those of diagnostics, the best first.

@@ -35,7 +35,8 @@ import (
 // question that does not wait for loading is still answered.
 const minWait = 2 * time.Second
 
-// maxMoved is how often a symbol is looked for that moves while it is asked about.
+// maxMoved is how often a question is asked whose symbol moves, or whose servers are
+// replaced, while it is asked.
 const maxMoved = 5
 
 // Host answers for one workspace.
@@ -50,6 +51,7 @@ type Host struct {
 	user     []byte // the servers of the user, as the services stand for
 	langs    []*language.Language
 	services []*service.Service
+	over     bool // no servers are started any more
 }
 
 // New returns the host of a workspace. end is called when the workspace is gone.
@@ -65,7 +67,8 @@ type request struct {
 }
 
 // Handle answers one request of a client.
-func (h *Host) Handle(ctx context.Context, r *sock.Request, send func(any) error) (any, error) {
+func (h *Host) Handle(ctx context.Context, r *sock.Request, send func(any) error) (doc any, err error) {
+	defer h.shared.Caught(&err)
 	var args door.Args
 	if err := json.Unmarshal(r.Args, &args); err != nil {
 		return nil, fail.Usage("the arguments of %s are not understood: %v", r.Verb, err)
@@ -76,7 +79,9 @@ func (h *Host) Handle(ctx context.Context, r *sock.Request, send func(any) error
 			return nil, fail.Usage("the question is not understood: %v", err)
 		}
 	}
-	h.adopt(&q.setup)
+	if err := h.adopt(&q.setup); err != nil {
+		return nil, err
+	}
 	switch {
 	case r.Verb == "status":
 		return h.status(send)
@@ -98,13 +103,17 @@ func moved(root string) error {
 	return fail.Unavailable(door.Moved, "the workspace %s was moved, deleted or replaced; its language host ends", root).WithHint("ls -ld %s", root)
 }
 
-// adopt takes over what the user's configuration has of servers.
-func (h *Host) adopt(setup *door.Setup) {
+// adopt takes over what the user's configuration has of servers. It fails once the host
+// ends.
+func (h *Host) adopt(setup *door.Setup) error {
 	raw, _ := json.Marshal(setup.Servers) // strings and numbers
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.langs != nil && string(raw) == string(h.user) {
-		return
+	switch {
+	case h.over:
+		return errOver
+	case h.langs != nil && string(raw) == string(h.user):
+		return nil
 	}
 	for _, s := range h.services {
 		go s.Close()
@@ -122,7 +131,11 @@ func (h *Host) adopt(setup *door.Setup) {
 			h.services = append(h.services, service.New(h.shared, []*language.Language{l}))
 		}
 	}
+	return nil
 }
+
+// errOver is the answer of a host that ends.
+var errOver = fail.Unavailable("host_ends", "the language host ends").WithHint("kx host list")
 
 // names are those of the servers of a language.
 func names(l *language.Language) (list []string) {
@@ -132,11 +145,18 @@ func names(l *language.Language) (list []string) {
 	return list
 }
 
+// ends reports whether it ends.
+func (h *Host) ends() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.over
+}
+
 // Close ends all servers.
 func (h *Host) Close() {
 	h.mu.Lock()
 	list := h.services
-	h.services, h.langs = nil, nil
+	h.services, h.over = nil, true
 	h.mu.Unlock()
 	var all sync.WaitGroup
 	for _, s := range list {
@@ -189,10 +209,15 @@ type work struct {
 func (h *Host) Answer(ctx context.Context, r *request) (*wire.CodeAnswer, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(minWait, time.Duration(r.query.WaitMS)*time.Millisecond))
 	defer cancel()
-	a := &wire.CodeAnswer{Type: "lsp_" + strings.ReplaceAll(r.verb, "-", "_"), V: wire.Version, State: wire.CodeOK}
-	err := h.answer(ctx, r, a)
-	for try := 1; errors.Is(err, ask.ErrGone) && try < maxMoved; try++ {
+	var a *wire.CodeAnswer
+	var err error
+	for try, again := 0, true; again && try < maxMoved; try++ {
+		a = &wire.CodeAnswer{Type: "lsp_" + strings.ReplaceAll(r.verb, "-", "_"), V: wire.Version, State: wire.CodeOK}
 		err = h.answer(ctx, r, a)
+		replaced := errors.Is(err, service.ErrClosed) // by a change of the configuration
+		if again = replaced || errors.Is(err, ask.ErrGone); replaced && h.ends() {
+			return nil, errOver
+		}
 	}
 	var late *service.Pending
 	var several *ask.Ambiguous

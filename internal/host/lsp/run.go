@@ -28,9 +28,13 @@ const Idle = 10 * time.Minute
 
 // Run is the life of the host of a workspace, see host.Run.
 func Run(ctx context.Context, at door.Place, socket, version string, said io.Writer) error {
+	return run(ctx, at, socket, version, said, Idle)
+}
+
+func run(ctx context.Context, at door.Place, socket, version string, said io.Writer, idle time.Duration) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	f := host.Frame{Name: door.Name(at.Root), State: at.Dirs.State, Socket: socket, Version: version, Idle: Idle}
+	f := host.Frame{Name: door.Name(at.Root), State: at.Dirs.State, Socket: socket, Version: version, Idle: idle}
 	f.Begin = func(ctx context.Context, st *state.State, log zerolog.Logger) (sock.Handler, func(), error) {
 		log.Info().Str("root", at.Root).Msg("begins")
 		if err := enter(st); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/kxtools/kx/internal/base/argv"
 	"github.com/kxtools/kx/internal/base/fail"
@@ -83,11 +84,18 @@ func noLanguage(name string, langs []*language.Language) error {
 	return fail.NotFound("no_such_language", "%s", msg).WithHint("kx lsp doctor")
 }
 
+// maxShake is how long doctor waits for a server: the handshake of the slowest takes a
+// second, and who still loads after this is told of as it is.
+const maxShake = 20 * time.Second
+
 // examine finds out about one language.
 func (h *Host) examine(ctx context.Context, r *request, l *language.Language, used bool) wire.LanguageCheck {
 	doc := wire.LanguageCheck{Type: "lsp_check", V: wire.Version, Language: l.Name, Used: used, State: "ok"}
-	s := h.of(l)
-	err := s.Do(ctx, &r.setup, nil, func(context.Context, *service.View) error { return nil })
+	s, err := h.shakeHands(ctx, r, l)
+	if s == nil {
+		doc.State, doc.Reason = "failed", reason(err)
+		return doc
+	}
 	st := s.State()
 	var late *service.Pending
 	if err == nil || errors.As(err, &late) && st.PID != 0 { // loading goes on, the handshake is done
@@ -117,13 +125,29 @@ func (h *Host) examine(ctx context.Context, r *request, l *language.Language, us
 	return doc
 }
 
+// shakeHands starts the server of a language, and returns its service.
+func (h *Host) shakeHands(ctx context.Context, r *request, l *language.Language) (s *service.Service, err error) {
+	ctx, cancel := context.WithTimeout(ctx, maxShake)
+	defer cancel()
+	for range maxMoved {
+		if s = h.of(l.Name); s == nil {
+			return nil, errOver // or another configuration holds now
+		}
+		err = s.Do(ctx, &r.setup, nil, func(context.Context, *service.View) error { return nil })
+		if !errors.Is(err, service.ErrClosed) {
+			break
+		}
+	}
+	return s, err
+}
+
 // of returns the service of a language.
-func (h *Host) of(l *language.Language) *service.Service {
+func (h *Host) of(name string) *service.Service {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.services {
 		for _, have := range s.Languages() {
-			if have == l {
+			if have.Name == name {
 				return s
 			}
 		}

@@ -117,6 +117,11 @@ func (f *filter) look(path string) (outside, refused bool) {
 func (f *filter) locations(list []wire.CodeLocation) []wire.CodeLocation {
 	kept := list[:0]
 	for _, l := range list {
+		if l.Outside && !filepath.IsAbs(l.Path) { // what a server made up, in no file
+			l.Text = ""
+			kept = append(kept, l)
+			continue
+		}
 		var refused bool
 		l.Outside, refused = f.look(l.Path)
 		switch {

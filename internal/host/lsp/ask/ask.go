@@ -9,6 +9,7 @@ package ask
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -178,13 +179,14 @@ func (s spot) compare(o spot) int {
 	return cmp.Or(cmp.Compare(s.path, o.path), cmp.Compare(s.rng.Start.Line, o.rng.Start.Line), cmp.Compare(s.rng.Start.Character, o.rng.Start.Character))
 }
 
-// location converts a piece of a file. Where the file can't be read, outside of the
-// workspace, it has only the server's numbers.
+// location converts a piece of a file. Where the file can't be read, or is none, it has
+// only the server's numbers.
 func (w *Workspace) location(v *service.View, s spot) (wire.CodeLocation, error) {
 	l := wire.CodeLocation{Path: w.Show(s.path), Outside: s.outside, Range: wireRange(s.rng)}
 	text, err := v.Text(s.path)
 	if err != nil {
-		if !s.outside {
+		var own *fail.Error // of the file
+		if !errors.As(err, &own) {
 			return l, err
 		}
 		l.Line, l.Column, l.EndLine, l.EndColumn = s.rng.Start.Line+1, s.rng.Start.Character+1, s.rng.End.Line+1, s.rng.End.Character+1
@@ -192,6 +194,9 @@ func (w *Workspace) location(v *service.View, s spot) (wire.CodeLocation, error)
 	}
 	l.Line, l.Column = text.FromLSP(s.rng.Start, v.Encoding())
 	l.EndLine, l.EndColumn = text.FromLSP(s.rng.End, v.Encoding())
+	if l.EndLine < l.Line || l.EndLine == l.Line && l.EndColumn < l.Column { // some servers say where it ends first
+		l.Line, l.Column, l.EndLine, l.EndColumn = l.EndLine, l.EndColumn, l.Line, l.Column
+	}
 	l.Text = clip(text.Line(l.Line))
 	return l, nil
 }
@@ -276,10 +281,11 @@ func (w *Workspace) Find(ctx context.Context, v *service.View, q *wire.CodeQuery
 			continue
 		}
 		text, err := v.Text(path)
-		if err != nil {
-			if !w.Inside(path) {
-				continue // nothing can be said of its columns
-			}
+		var own *fail.Error
+		switch {
+		case errors.As(err, &own):
+			continue // nothing can be said of its columns
+		case err != nil:
 			return err
 		}
 		var rng lsptype.Range // a server may leave it out
@@ -303,11 +309,15 @@ func limit(asked, usual, most int) int {
 
 // clip is a line as it stands beside a location.
 func clip(line string) string {
-	line = strings.TrimSpace(line)
-	if utf8.RuneCountInString(line) > maxText {
-		line = string([]rune(line)[:maxText-1]) + "…"
+	return strings.ToValidUTF8(shorten(strings.TrimSpace(line), maxText), "\uFFFD")
+}
+
+// shorten cuts a text that has more characters than it may.
+func shorten(text string, most int) string {
+	if utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:most-1]) + "…"
 	}
-	return strings.ToValidUTF8(line, "\uFFFD")
+	return text
 }
 
 func kindName(k lsptype.SymbolKind) string { return strings.ToLower(k.String()) }

@@ -23,6 +23,9 @@ const (
 	quiet = 150 * time.Millisecond
 	// retryPause is between two tries of a question that the server wants asked again.
 	retryPause = 20 * time.Millisecond
+	// maxMessage is how much of a message is told, in characters: the longest honest ones,
+	// of types in types, are cut by their servers at some thousand.
+	maxMessage = 2000
 )
 
 // ErrUnsettled says that what the server found is not of the text that it was sent, or
@@ -85,7 +88,11 @@ func (w *Workspace) pull(ctx context.Context, v *service.View, path string) ([]p
 		switch {
 		case errors.As(err, &taken) && taken.Retrigger():
 		case errors.As(err, &taken) && taken.Code != protocol.ContentModified:
-			return push(ctx, v, path) // it can't be asked about such files
+			found, err := push(ctx, v, path) // it can't be asked about such files
+			if err != nil && ctx.Err() != nil {
+				err = &service.Pending{Reason: v.Server.Name + " answers with an error: " + Brief(taken.Message)}
+			}
+			return found, err
 		case err != nil:
 			return nil, err
 		case v.Refreshes() == refreshed:
@@ -100,10 +107,13 @@ func (w *Workspace) pull(ctx context.Context, v *service.View, path string) ([]p
 }
 
 func pullOnce(ctx context.Context, v *service.View, uri lsptype.DocumentURI) ([]protocol.Diagnostic, error) {
-	var report protocol.Report
+	var report *protocol.Report
 	params := map[string]any{"textDocument": lsptype.TextDocumentIdentifier{URI: uri}}
 	if err := v.Call(ctx, "textDocument/diagnostic", params, &report); err != nil {
 		return nil, err
+	}
+	if report == nil || report.Kind == "unchanged" { // since what was never said
+		return nil, ErrUnsettled
 	}
 	return report.Items, nil
 }
@@ -162,7 +172,7 @@ func fence(ctx context.Context, v *service.View, path string) ([]protocol.Diagno
 func push(ctx context.Context, v *service.View, path string) ([]protocol.Diagnostic, error) {
 	uri, sent := protocol.FromPath(path), v.Sent(path)
 	p, err := v.WaitPushed(ctx, uri, func(p protocol.Published) bool {
-		return p.Version != nil && *p.Version == sent
+		return p.Version != nil && *p.Version >= sent // of a newer text: then the question is asked again
 	})
 	for err == nil {
 		seq := p.Seq
@@ -202,7 +212,7 @@ func (w *Workspace) diagnostics(v *service.View, path string, found []protocol.D
 		if !ok {
 			continue
 		}
-		one := wire.Diagnostic{Path: w.Show(path), Severity: severity, Source: d.Source, Code: string(d.Code), Message: strings.TrimSpace(string(d.Message)), Range: wireRange(d.Range)}
+		one := wire.Diagnostic{Path: w.Show(path), Severity: severity, Source: d.Source, Code: string(d.Code), Message: shorten(strings.TrimSpace(string(d.Message)), maxMessage), Range: wireRange(d.Range)}
 		one.Line, one.Column = text.FromLSP(d.Range.Start, v.Encoding())
 		one.EndLine, one.EndColumn = text.FromLSP(d.Range.End, v.Encoding())
 		for _, t := range d.Tags {

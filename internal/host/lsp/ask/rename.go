@@ -64,6 +64,9 @@ func (w *Workspace) edits(v *service.View, path string, edits []lsptype.TextEdit
 	one := &wire.CodeEdits{Path: path, SHA256: hex.EncodeToString(sum[:])}
 	for _, e := range edits {
 		c := wire.CodeEdit{Start: text.Offset(e.Range.Start, v.Encoding()), End: text.Offset(e.Range.End, v.Encoding()), NewText: e.NewText}
+		if c.Start > c.End {
+			return nil, fail.Failed("rename_refused", "%s gives an edit of %s that ends before it begins", v.Server.Name, w.Show(path))
+		}
 		if string(content[c.Start:c.End]) != c.NewText {
 			one.Edits = append(one.Edits, c)
 		}

@@ -30,6 +30,9 @@ import (
 // ErrEnded is in every error that says that the server has ended.
 var ErrEnded = errors.New("the language server has ended")
 
+// ErrClosed is in it, too, where it was ended by Close.
+var ErrClosed = errors.New("was ended")
+
 // Ready is how a server tells that it has loaded the workspace.
 type Ready int
 
@@ -259,7 +262,7 @@ func (c *Client) supervise() {
 	var why error
 	select {
 	case <-c.stop:
-		why = errors.New("was ended")
+		why = ErrClosed
 	case why = <-c.broke:
 	case <-c.stream.Ended():
 		c.p.wait(lastWords)
@@ -278,7 +281,7 @@ func (c *Client) supervise() {
 	}
 	words := c.p.words()
 	if c.asked.Load() { // whatever its exit status is, and its last words
-		why, words = errors.New("was ended"), ""
+		why, words = ErrClosed, ""
 	}
 	c.err = fail.Unavailable("lsp_ended", "%s %v%s", c.Name(), why, words).Because(fmt.Errorf("%w: %w", ErrEnded, why))
 	close(c.over)

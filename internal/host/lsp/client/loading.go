@@ -39,6 +39,7 @@ type loading struct {
 	found   bool      // it has said what it has found
 	opened  bool      // it has a document
 	quiet   bool      // its status says that it has loaded
+	busy    bool      // its status says that it has not
 	message string    // of its status
 
 	ends map[protocol.Word]int // how often work of a token has ended
@@ -122,7 +123,7 @@ func (l *loading) progress(p protocol.Progress) {
 func (l *loading) status(s protocol.Status) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.quiet, l.message = s.Quiescent, cut(s.Message)
+	l.quiet, l.busy, l.message = s.Quiescent, !s.Quiescent, cut(s.Message)
 	l.changed()
 }
 
@@ -144,9 +145,13 @@ func cut(s string) string { return s[:min(len(s), maxWhat)] }
 // state tells whether the server is loading, and when that may be over by itself, zero
 // for never. The caller has locked.
 func (l *loading) state() (loading bool, until time.Time) {
-	switch l.ready {
-	case OnStatus:
+	switch {
+	case l.busy: // says any server that has a status
+		return true, time.Time{}
+	case l.ready == OnStatus:
 		return !l.quiet, time.Time{}
+	}
+	switch l.ready {
 	case OnFound:
 		switch {
 		case l.found:

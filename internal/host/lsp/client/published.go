@@ -48,13 +48,17 @@ func fileKey(uri lsp.DocumentURI) string {
 	return string(uri)
 }
 
-// add keeps what the server published, in size bytes.
+// add keeps what the server published, in size bytes, unless it has published of a newer
+// text before.
 func (p *published) add(pub protocol.Published, size int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count++
 	pub.Seq, pub.At = p.count, time.Now()
 	key := fileKey(pub.URI)
+	if e := p.files[key]; e != nil && older(pub.Version, e.Value.(*file).Version) {
+		return
+	}
 	p.drop(p.files[key])
 	p.files[key] = p.order.PushBack(&file{pub, key, size})
 	p.bytes += size
@@ -64,6 +68,8 @@ func (p *published) add(pub protocol.Published, size int) {
 	close(p.news)
 	p.news = make(chan struct{})
 }
+
+func older(a, b *int) bool { return a != nil && b != nil && *a < *b }
 
 func (p *published) drop(e *list.Element) {
 	if e == nil {

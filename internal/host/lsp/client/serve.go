@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/sourcegraph/go-lsp"
@@ -50,6 +52,11 @@ var notifications = map[string]func(*Client, json.RawMessage) error{
 
 // Handle answers a request, or takes a notification.
 func (h handler) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	defer func() {
+		if p := recover(); p != nil { // of this server alone
+			h.c.breaks(fmt.Errorf("said something that kx stumbles over: %s: %v: %s", req.Method, p, debug.Stack()))
+		}
+	}()
 	var params json.RawMessage
 	if req.Params != nil {
 		params = *req.Params

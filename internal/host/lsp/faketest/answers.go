@@ -117,11 +117,20 @@ func (s *server) push() {
 	}
 	for _, path := range slices.Sorted(maps.Keys(s.files)) {
 		if t := s.files[path]; t.open {
+			if s.has("older") {
+				s.older(path, t)
+			}
+			if s.has("only") {
+				continue
+			}
 			doc := object{"uri": protocol.FromPath(path), "diagnostics": s.diagnostics(path)}
 			if !s.has("unversioned") {
 				doc["version"] = t.version
 			}
 			s.tell("textDocument/publishDiagnostics", doc)
+			if s.has("older") {
+				s.older(path, t)
+			}
 		}
 	}
 }
@@ -182,7 +191,10 @@ func (s *server) result(m message) (any, *protocol.Error) {
 	if m.Method == "initialize" && s.has("refuse") {
 		return nil, &protocol.Error{Code: protocol.InternalError, Message: s.does["refuse"]}
 	}
-	return f(q), nil
+	if err := s.taken(m.Method); err != nil {
+		return nil, err
+	}
+	return s.odd(m.Method, f(q)), nil
 }
 
 func (s *server) initialize(q query) any {

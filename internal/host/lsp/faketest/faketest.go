@@ -52,6 +52,12 @@ const Usage = `usage: fakelsp [WORD[=VALUE]...]
                    status, as experimental/serverStatus or, with  finds,  as
                    files found;  waits  makes requests wait
   unwatched        don't register for changes of files
+  half             print half a header in place of the first answer, and no more
+  odd=KIND         answers of another shape: null, links, one, marked, flat; or with
+                   wrong places in them: places, ranges
+  older            push what is of an older version;  only  that
+  retrigger        take the first three pulls back
+  says             print each method that it is told on standard error
   child            start a child in a session of its own
   stays            pass over shutdown, exit, the end of the input, and TERM
   ext=.EXT         the files of its language; else .fk
@@ -99,6 +105,7 @@ type server struct {
 	out     *bufio.Writer
 	held    []byte // an answer that waits for another one
 	erred   bool
+	times   int // pulls that were taken back
 	loading bool
 	loaded  chan struct{}
 	answers map[string]json.RawMessage // by id
@@ -202,6 +209,9 @@ func (s *server) take(m message) (status int, end bool) {
 	s.mu.Lock()
 	s.told = append(s.told, m.Method)
 	s.mu.Unlock()
+	if s.has("says") {
+		fmt.Fprintln(os.Stderr, "told", m.Method)
+	}
 	if s.is("die", m.Method) {
 		fmt.Fprintln(os.Stderr, "fakelsp: panic: it died of "+m.Method)
 		return 3, true
@@ -241,6 +251,8 @@ func (s *server) answer(m message, result any, err *protocol.Error) {
 	switch {
 	case s.has("huge"):
 		b = []byte("Content-Length: 1073741824\r\n\r\n{")
+	case s.has("half"):
+		b = []byte("Content-Len")
 	case s.is("double", m.Method):
 		b = slices.Concat(b, b, frame(map[string]any{"jsonrpc": "2.0", "id": 4711, "result": "nobody asked"}),
 			frame(map[string]any{"jsonrpc": "2.0", "id": "x", "result": nil}), frame(map[string]any{"odd": true}), frame([]int{1}))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kxtools/kx/internal/host/lsp/client"
 	"github.com/kxtools/kx/internal/record/config"
 )
 
@@ -18,7 +19,8 @@ func Table(user []config.LanguageServer) []*Language {
 	for _, u := range user {
 		s := known(langs, u.Name)
 		if s == nil {
-			s = &Server{Name: u.Name, Language: u.Name, RunsCode: true, Diagnostics: Push}
+			// Before it has done its first work it may answer with nothing, for all that is known.
+			s = &Server{Name: u.Name, Language: u.Name, RunsCode: true, Diagnostics: Push, Ready: client.OnProgress}
 		}
 		s.take(u)
 		ids := map[string]string{}
