@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/user"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -62,11 +63,20 @@ func enter(st *state.State) error {
 	return nil
 }
 
+// passwd is the home that the system has on record for the user.
+func passwd() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.HomeDir
+}
+
 // shared is what the services of a workspace stand on.
 func shared(at door.Place, st *state.State, log zerolog.Logger) *service.Shared {
 	box := func(setup *door.Setup) *sandbox.Sandbox {
 		return &sandbox.Sandbox{
-			Dirs: at.Dirs, Scratch: scratch.New(st, time.Now), Boot: lineage.Boot, Passwd: func() string { return "" },
+			Dirs: at.Dirs, Scratch: scratch.New(st, time.Now), Boot: lineage.Boot, Passwd: passwd,
 			Getenv: func(name string) string {
 				if name == "XDG_RUNTIME_DIR" {
 					return at.Session

@@ -198,7 +198,7 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	}
 	libs := installed(server, setup)
 	var masked []string
-	if cell.Plan != nil {
+	if cell != nil && cell.Plan != nil {
 		masked = cell.Plan.Masked
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
