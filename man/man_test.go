@@ -61,7 +61,7 @@ func TestEveryFieldIsExplained(t *testing.T) {
 	for _, doc := range []any{
 		wire.Call{}, wire.Result{}, wire.Decision{}, wire.RuleDoc{}, wire.MatrixRow{}, wire.Tool{}, wire.Approval{},
 		wire.Session{}, wire.Event{}, wire.Run{}, wire.ErrorDoc{},
-		wire.Model{}, wire.ModelCandidate{}, wire.ModelResolution{}, wire.ModelTest{},
+		wire.Model{}, wire.ModelCandidate{}, wire.ModelResolution{}, wire.ModelTest{}, wire.Host{},
 	} {
 		names = fields(reflect.TypeOf(doc), names)
 	}

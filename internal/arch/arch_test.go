@@ -51,8 +51,11 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/tools/", "internal/gate", "a tool that knew the gate could pass by it"},
 	{"internal/base/", "pkg/policy", "primitives know nothing of kx"},
 	{"internal/base/", "pkg/approve", "primitives know nothing of kx"},
+	{"internal/base/", "pkg/socket", "a server is no client"},
 	{"pkg/approve", "pkg/policy", "a client does not decide"},
 	{"pkg/policy", "pkg/approve", "policy does no I/O"},
+	{"pkg/policy", "pkg/socket", "policy does no I/O"},
+	{"pkg/socket", "pkg/policy", "a client does not decide"},
 	{"completions", "", "files only"},
 	{"man", "", "files only"},
 }

@@ -144,7 +144,7 @@ func find(live []resident.Entry, name string) (resident.Entry, error) {
 	}
 	switch len(like) {
 	case 0:
-		return resident.Entry{}, fail.NotFound("host", "no resident %q runs", name).WithHint("kx host list")
+		return resident.Entry{}, fail.NotFound("no_such_host", "no resident %q runs", name).WithHint("kx host list")
 	case 1:
 		return like[0], nil
 	}

@@ -50,7 +50,7 @@ func newHouse(t testing.TB) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.socket = filepath.Join(run, Socket)
+	h.socket = filepath.Join(run, "approve.sock")
 	ln, err := sock.Listen(h.socket)
 	if err != nil {
 		t.Fatal(err)
