@@ -136,7 +136,7 @@ func (r Resident) failure(err error) error {
 	switch {
 	case errors.Is(err, socket.ErrNoHost), errors.Is(err, socket.ErrClosed):
 		return errGone
-	case errors.As(err, &e) && e.Code == sock.Older:
+	case errors.As(err, &e) && e.Code == sock.CodeOlder:
 		return errGone
 	}
 	return Failure("kxd "+r.Args[0], err)

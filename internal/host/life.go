@@ -28,6 +28,9 @@ type life struct {
 func (l *life) answer(ctx context.Context, r *sock.Request, send func(any) error) (any, error) {
 	switch r.Verb {
 	case verbReady:
+		if l.srv.Outdated() {
+			return nil, l.srv.Older()
+		}
 		return map[string]any{"type": "ready", "v": wire.Version}, nil
 	case verbInfo:
 		return l.info(wire.HostRunning), nil

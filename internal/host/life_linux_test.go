@@ -371,8 +371,13 @@ func TestProgramReplaced(t *testing.T) {
 	}
 
 	f := &frame{T: t}
-	hangs := f.begin(h.held(), "hang")
+	asks := h.held()
+	hangs := f.begin(asks, "hang")
 	replace(t, h.Resident.Kxd)
+	var about wire.Host
+	if err := asks.Ask(context.Background(), "info", nil, &about); err != nil || about.PID != third.PID || about.Clients != 0 {
+		t.Errorf("who only looks sees %+v, %v", about, err)
+	}
 	if fourth, _ := h.connect(); fourth.PID == third.PID {
 		t.Errorf("process %d goes on", third.PID)
 	}

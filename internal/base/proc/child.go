@@ -20,11 +20,10 @@ type Child struct {
 }
 
 // Start starts cmd in a session of its own, as a child that lives beside
-// commands: no command's end touches it or its session, and it does not outlive this
-// process, even if that is killed (behind full walls, nor does what came from it; on
-// Linux). With a plan the program
-// and the folder are the plan's. The caller waits for cmd itself, and has closed
-// or does not need its streams.
+// commands: no command's end touches it or its session. It does not outlive this
+// process, even if that is killed; behind full walls, neither does what came from it
+// (on Linux). With a plan the program and the folder are the plan's. The caller waits
+// for cmd itself, and has closed or does not need its streams.
 func Start(cmd *exec.Cmd, plan *jail.Plan) (*Child, error) {
 	c := &Child{cmd: cmd, walled: plan != nil && plan.Kind == jail.Full}
 	if plan != nil {
@@ -33,7 +32,7 @@ func Start(cmd *exec.Cmd, plan *jail.Plan) (*Child, error) {
 			return nil, err
 		}
 	}
-	err := c.start()
+	err := c.start(mortal)
 	if c.cell != nil {
 		c.cell.Started(err)
 	}
@@ -43,7 +42,17 @@ func Start(cmd *exec.Cmd, plan *jail.Plan) (*Child, error) {
 	return c, err
 }
 
-func (c *Child) start() error {
+// Detach starts cmd as Start does, but leaves it to itself when this process ends.
+func Detach(cmd *exec.Cmd) (*Child, error) {
+	c := &Child{cmd: cmd}
+	err := c.start(func(*syscall.SysProcAttr) {})
+	if err == nil {
+		leaders.Store(cmd.Process.Pid, true)
+	}
+	return c, err
+}
+
+func (c *Child) start(bind func(*syscall.SysProcAttr)) error {
 	if c.walled {
 		return c.cmd.Start()
 	}
@@ -54,7 +63,7 @@ func (c *Child) start() error {
 		c.cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	c.cmd.SysProcAttr.Setsid = true
-	mortal(c.cmd.SysProcAttr)
+	bind(c.cmd.SysProcAttr)
 	return Spawn(c.cmd)
 }
 

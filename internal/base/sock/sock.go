@@ -114,8 +114,7 @@ type Server struct {
 	Handle  Handler
 	Idle    time.Duration // ends when there was no client for so long; 0 for never
 	// Outdated reports whether another program has taken the place of this one, which
-	// then ends as soon as it can; nil for never. It is asked when a client comes and
-	// when the last one has gone.
+	// then ends with its last client; nil for never.
 	Outdated func() bool
 
 	patience, grace time.Duration // 0 for the constants; tests have less
@@ -267,7 +266,7 @@ func (s *Server) greet(leaving context.Context, c *net.UnixConn, lines *bufio.Sc
 		case errors.Is(lines.Err(), bufio.ErrTooLong):
 			return "", tooLong()
 		case leaving.Err() != nil:
-			return "", s.older()
+			return "", s.Older()
 		}
 		return "", fail.Timeout("nothing was said in %v", s.patience)
 	}
@@ -279,21 +278,23 @@ func (s *Server) greet(leaving context.Context, c *net.UnixConn, lines *bufio.Sc
 		return "", fail.Denied("bad_key", "that key does not open this socket")
 	}
 	switch {
-	case a.V > wire.Version, s.Outdated():
-		s.Leave()
-		return "", s.older()
+	case a.V > wire.Version:
+		return "", s.Older()
 	case a.V < wire.Version:
 		return "", fail.Unavailable("newer_host", "the %s host that runs is kx %s, newer than this client", s.Name, s.Version).WithHint("kx version")
 	}
 	return a.Key, nil
 }
 
-// Older is the code of the error for a client that comes while the server makes room:
-// it waits, and starts another one.
-const Older = "older_host"
+// CodeOlder is the code of the error for a client that comes while the server makes
+// room: it waits, and starts another one.
+const CodeOlder = "older_host"
 
-func (s *Server) older() error {
-	return fail.Unavailable(Older, "this %s host is older than its client, and ends", s.Name)
+// Older makes room for the server of a client that is newer, and returns what that is
+// told.
+func (s *Server) Older() error {
+	s.Leave()
+	return fail.Unavailable(CodeOlder, "this %s host is older than its client, and ends", s.Name)
 }
 
 // proves reports whether the client has the key that it names.

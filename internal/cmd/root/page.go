@@ -12,8 +12,7 @@ import (
 // and neither ask nor do anything.
 var paged = []string{
 	"kx agent context", "kx agent list", "kx agent show", "kx approve list", "kx approve show", "kx audit list", "kx audit show",
-	"kx host list",
-	"kx config show", "kx help", "kx model list", "kx policy lint", "kx policy matrix", "kx policy replay", "kx policy rules",
+	"kx config show", "kx help", "kx host list", "kx model list", "kx policy lint", "kx policy matrix", "kx policy replay", "kx policy rules",
 	"kx secret list", "kx session export", "kx tool list", "kx tool show", "kx trust list",
 }
 

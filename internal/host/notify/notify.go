@@ -33,7 +33,7 @@ const (
 // Detach starts command in the folder dir and leaves it to itself. It holds none
 // of the streams of this process, and may live longer.
 func Detach(command, dir string, doc any) error {
-	cmd, _, err := start(command, dir, doc, nil)
+	cmd, _, err := start(proc.Detach, command, dir, doc, nil)
 	if err != nil {
 		return err
 	}
@@ -41,9 +41,12 @@ func Detach(command, dir string, doc any) error {
 	return nil
 }
 
+// attach starts a command that ends with this process.
+func attach(cmd *exec.Cmd) (*proc.Child, error) { return proc.Start(cmd, nil) }
+
 // start starts command in a session of its own. Its input is a file that is gone
 // already, so that nobody need be there to write it.
-func start(command, dir string, doc any, stderr *os.File) (cmd *exec.Cmd, end func() []int, err error) {
+func start(how func(*exec.Cmd) (*proc.Child, error), command, dir string, doc any, stderr *os.File) (cmd *exec.Cmd, end func() []int, err error) {
 	raw, err := wire.Marshal(doc)
 	if err != nil {
 		return nil, nil, err
@@ -67,7 +70,7 @@ func start(command, dir string, doc any, stderr *os.File) (cmd *exec.Cmd, end fu
 	if stderr != nil {
 		cmd.Stderr = stderr
 	}
-	child, err := proc.Start(cmd, nil)
+	child, err := how(cmd)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -151,7 +154,7 @@ func (q *Queue) run(a *wire.Approval) error {
 	if q.Clean != nil {
 		raw = q.Clean(raw)
 	}
-	cmd, end, err := start(q.command, "", json.RawMessage(raw), q.stderr)
+	cmd, end, err := start(attach, q.command, "", json.RawMessage(raw), q.stderr)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ func builtIn() []*Language {
 		Name: "gopls", Language: "go", Argv: []string{"gopls", "serve"},
 		Ready: client.OnProgress, Diagnostics: Pull,
 		Options: func(Start) any { return map[string]any{"pullDiagnostics": true} },
+		// Of a go.mod that go refuses it keeps what it knew before, and finds nothing wrong.
+		Reload: []string{"go.mod", "go.work"},
 		// There is no network, and this is said sooner than it is noticed.
 		Env:  func(string) []string { return []string{"GOPROXY=off"} },
 		ways: []way{{"go", "go install golang.org/x/tools/gopls@latest"}, {"brew", "brew install gopls"}},
