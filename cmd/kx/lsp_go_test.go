@@ -117,6 +117,11 @@ func TestGoIsNeverStale(t *testing.T) {
 	c.finds("go.mod takes the package from elsewhere", "a.go", wire.CodeFindings, wrong)
 	c.write("lib/p/p.go", numbers)
 	c.finds("which changes", "a.go", wire.CodeClean, "")
+	c.write("go.mod", "module example.com/other\n\ngo 1.99\n")
+	if exit, a := c.ask("diagnostics", "a.go", "--wait", "60s"); exit == 0 {
+		t.Errorf("a go.mod that go refuses: %d %+v", exit, a)
+	}
+	c.write("go.mod", "module example.com/other\n\ngo 1.21\n")
 	for i := range 300 {
 		c.write(fmt.Sprintf("p%d/p.go", i), numbers)
 	}
