@@ -11,6 +11,7 @@ import (
 	lsptype "github.com/sourcegraph/go-lsp"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/host/lsp/client"
 	"github.com/kxtools/kx/internal/host/lsp/language"
 	"github.com/kxtools/kx/internal/host/lsp/protocol"
 	"github.com/kxtools/kx/internal/host/lsp/service"
@@ -43,7 +44,11 @@ func (w *Workspace) Diagnose(ctx context.Context, v *service.View, path string) 
 	case language.Fence:
 		found, err = fence(ctx, v, path)
 	default:
-		found, err = push(ctx, v, path)
+		if announced(ctx, v, protocol.FromPath(path)) {
+			found, err = w.pull(ctx, v, path)
+		} else {
+			found, err = push(ctx, v, path)
+		}
 	}
 	if err != nil && !errors.Is(err, ErrUnsettled) {
 		return nil, err
@@ -61,6 +66,20 @@ func method(v *service.View) language.Method {
 		return language.Push
 	}
 	return v.Server.Diagnostics
+}
+
+// announced waits until a server pushes something of a file, or announces that it can be
+// asked, which it may do after its first file is open.
+func announced(ctx context.Context, v *service.View, uri lsptype.DocumentURI) bool {
+	for v.Server.Diagnostics == language.Pull && !v.Has("textDocument/diagnostic") && ctx.Err() == nil {
+		wait, cancel := context.WithTimeout(ctx, retryPause)
+		_, err := v.WaitPushed(wait, uri, func(protocol.Published) bool { return true })
+		cancel()
+		if err == nil || errors.Is(err, client.ErrEnded) {
+			break
+		}
+	}
+	return v.Has("textDocument/diagnostic")
 }
 
 // pull asks. What the server takes back in the meantime is asked for again.

@@ -35,13 +35,13 @@ func builtIn() []*Language {
 	}
 	pyright := &Server{
 		Name: "pyright", Language: "python", Argv: []string{"pyright-langserver", "--stdio"},
-		Ready: client.AtOnce, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
+		Ready: client.OnFound, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
 		Reload:   []string{"pyproject.toml", "pyrightconfig.json", "setup.cfg"},
 		Settings: installed, ways: []way{{"npm", "npm install -g pyright"}, {"pipx", "pipx install pyright"}, {"uv", "uv tool install pyright"}},
 	}
 	basedpyright := &Server{
 		Name: "basedpyright", Language: "python", Argv: []string{"basedpyright-langserver", "--stdio"},
-		Ready: client.AtOnce, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
+		Ready: client.OnFound, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
 		Reload:   []string{"pyproject.toml", "pyrightconfig.json", "setup.cfg"},
 		Settings: installed, ways: []way{{"npm", "npm install -g basedpyright"}},
 	}

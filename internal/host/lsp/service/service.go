@@ -170,8 +170,10 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 		case !crash(err):
 		case crashed == nil:
 			crashed = err
+			s.awaitEnd(ctx)
 			continue
 		default:
+			s.awaitEnd(ctx)
 			return fail.Unavailable("server_ended", "%v", err).WithHint("kx lsp status")
 		}
 		return err
@@ -182,6 +184,25 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 func crash(err error) bool {
 	e := fail.As(err)
 	return errors.Is(err, client.ErrEnded) && e.Code != failed
+}
+
+// endTime is how long the end of a server that has closed its connection may take.
+const endTime = 5 * time.Second
+
+// awaitEnd waits until a server that has closed its connection counts as ended: else the
+// same one would be asked again.
+func (s *Service) awaitEnd(ctx context.Context) {
+	s.mu.Lock()
+	r := s.run
+	s.mu.Unlock()
+	if r == nil {
+		return
+	}
+	select {
+	case <-r.Done():
+	case <-ctx.Done():
+	case <-time.After(endTime):
+	}
 }
 
 // tellCrash returns why the server ended, once.
