@@ -35,7 +35,7 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 		err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
 			h.begin(&one, v)
 			var err error
-			if places, err = h.code.Named(ctx, v, r.query.Symbol); err != nil || len(places) == 0 {
+			if places, err = h.code.Named(ctx, v, r.query.Symbol, r.query.Path); err != nil || len(places) == 0 {
 				return err
 			}
 			if at, err = h.code.Candidates(v, places); err != nil {

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	lsptype "github.com/sourcegraph/go-lsp"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/host/lsp/position"
 	"github.com/kxtools/kx/internal/host/lsp/protocol"
 	"github.com/kxtools/kx/internal/host/lsp/service"
@@ -79,16 +81,20 @@ type Place struct {
 	in   string // its containers
 }
 
-// Named returns the places of what is called so: NAME, or CONTAINER.NAME.
-func (w *Workspace) Named(ctx context.Context, v *service.View, name string) ([]Place, error) {
+// Named returns the places of what is called so, NAME or CONTAINER.NAME: in a file or
+// below a folder, in the whole workspace for "".
+func (w *Workspace) Named(ctx context.Context, v *service.View, name, within string) ([]Place, error) {
 	parts := words(name)
 	if len(parts) == 0 {
 		return nil, fail.Usage("%q is no name", name)
 	}
 	last := parts[len(parts)-1]
-	files, err := w.filesWith(ctx, v, last)
-	if err != nil {
-		return nil, err
+	files := []string{within}
+	if v.Speaks(within) == "" {
+		var err error
+		if files, err = w.filesWith(ctx, v, last, cmp.Or(within, w.root)); err != nil {
+			return nil, err
+		}
 	}
 	var list, local []Place
 	for _, path := range files {
@@ -151,9 +157,9 @@ func key(path string, p lsptype.Position) string {
 	return fmt.Sprint(path, ":", p.Line, ":", p.Character)
 }
 
-// filesWith returns the files in which something of a name is declared, as far as the
-// server tells, else all that hold the name.
-func (w *Workspace) filesWith(ctx context.Context, v *service.View, name string) ([]string, error) {
+// filesWith returns the files below a folder in which something of a name is declared,
+// as far as the server tells, else all that hold the name.
+func (w *Workspace) filesWith(ctx context.Context, v *service.View, name, within string) ([]string, error) {
 	rows, err := workspaceSymbols(ctx, v, name)
 	if err != nil {
 		return nil, err
@@ -161,7 +167,7 @@ func (w *Workspace) filesWith(ctx context.Context, v *service.View, name string)
 	var files []string
 	for _, r := range rows {
 		path, ok := protocol.ToPath(r.Location.URI)
-		if ok && w.Inside(path) && plainName(r.Name) == name && !slices.Contains(files, path) {
+		if ok && paths.Inside(within, path) && plainName(r.Name) == name && !slices.Contains(files, path) {
 			files = append(files, path)
 		}
 	}
@@ -169,7 +175,7 @@ func (w *Workspace) filesWith(ctx context.Context, v *service.View, name string)
 		return files, nil
 	}
 	for _, path := range v.Files() {
-		if v.Speaks(path) == "" || slices.Contains(files, path) {
+		if v.Speaks(path) == "" || !paths.Inside(within, path) || slices.Contains(files, path) {
 			continue
 		}
 		content, err := v.Content(path)
