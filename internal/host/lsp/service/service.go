@@ -35,10 +35,12 @@ const (
 	// maxCrashes in crashWindow, and the server is left alone.
 	maxCrashes  = 3
 	crashWindow = 5 * time.Minute
-	// maxTries is how often a question is asked that changes overtake, and retryPause is
-	// between the first of them; it doubles, so that all take a second.
-	maxTries   = 8
+	// A question that changes overtake is asked again, after retryPause at first and
+	// never more than maxPause, for as long as who asks waits. One that was asked
+	// manyTries times by then has met nothing but changes.
+	manyTries  = 8
 	retryPause = 10 * time.Millisecond
+	maxPause   = 100 * time.Millisecond
 )
 
 // Pending says that a server can't tell yet.
@@ -153,19 +155,18 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 		switch {
 		case err == nil:
 			return nil
+		case ctx.Err() != nil && try > manyTries && errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return &Pending{s.candidates()[0].Name + " is overtaken by changes again and again"}
 		case ctx.Err() != nil:
 			return s.late(ctx, err)
 		case fail.Exit(err) == fail.ExitUnavailable && !crash(err): // it says what to do
 			return err
 		case overtaken(err):
-			if try == maxTries {
-				return &Pending{s.candidates()[0].Name + " is overtaken by changes again and again"}
-			}
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():
 			}
-			pause *= 2
+			pause = min(2*pause, maxPause)
 			continue
 		case !crash(err):
 		case crashed == nil:

@@ -146,13 +146,20 @@ func TestOvertaken(t *testing.T) {
 	if err != nil || asked != 2 {
 		t.Errorf("asked %d times, %v", asked, err)
 	}
-	err = b.Do(within(t, patience), &b.setup, nil, func(ctx context.Context, v *View) error {
-		b.write("a.fk", fmt.Sprintf("let x%d\n", time.Now().UnixNano()))
-		b.hovers("a.fk", 0, 4, "let x")
-		return nil
-	})
-	var p *Pending
-	if !errors.As(err, &p) {
+	changes := func(times int) func(context.Context, *View) error {
+		return func(context.Context, *View) error {
+			if times--; times >= 0 {
+				b.write("a.fk", fmt.Sprintf("let x%d\n", time.Now().UnixNano()))
+				b.hovers("a.fk", 0, 4, "let x")
+			}
+			return nil
+		}
+	}
+	if err := b.Do(within(t, patience), &b.setup, nil, changes(manyTries+2)); err != nil {
+		t.Errorf("with many changes: %v", err)
+	}
+	err = b.Do(within(t, 3*time.Second), &b.setup, nil, changes(1e6))
+	if p := (*Pending)(nil); !errors.As(err, &p) || !strings.Contains(p.Reason, "overtaken by changes") {
 		t.Errorf("with changes all the time: %v", err)
 	}
 }
