@@ -19,6 +19,7 @@ func builtIn() []*Language {
 		Options: func(Start) any { return map[string]any{"pullDiagnostics": true} },
 		// Of a go.mod that go refuses it keeps what it knew before, and finds nothing wrong.
 		Reload: []string{"go.mod", "go.work"},
+		Embeds: goEmbeds,
 		// There is no network, and this is said sooner than it is noticed.
 		Env:  func(string) []string { return []string{"GOPROXY=off"} },
 		ways: []way{{"go", "go install golang.org/x/tools/gopls@latest"}, {"brew", "brew install gopls"}},

@@ -87,11 +87,12 @@ type Server struct {
 
 	Ready       client.Ready
 	Diagnostics Method
-	OpenCreated bool     // it takes notice of a new file only once it was open
-	Text        string   // the request for the text of a file, of a server that reads files later than it hears of them
-	Reload      []string // names of files that it does not read again, or only later
-	Check       *Check   // it can have the project's own compiler look, too
-	Markers     []string // folders that are not looked into and in which what it needs is installed
+	OpenCreated bool                       // it takes notice of a new file only once it was open
+	Text        string                     // the request for the text of a file, of a server that reads files later than it hears of them
+	Reload      []string                   // names of files that it does not read again, or only later
+	Embeds      func(text string) []string // patterns of other files that a file takes in, of a server that looks for them once
+	Check       *Check                     // it can have the project's own compiler look, too
+	Markers     []string                   // folders that are not looked into and in which what it needs is installed
 
 	// Needs are programs that it can't do without, and Complaints what it says of
 	// itself in other words.

@@ -36,7 +36,7 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 		return nil, "", err
 	}
 	changes := disk.Diff(r.seen, snap)
-	if why := cmp.Or(r.unmasked(changes), r.outgrown(changes, snap)); why != "" {
+	if why := cmp.Or(r.unmasked(changes), r.outgrown(changes, snap), r.embedded(changes, snap)); why != "" {
 		return nil, why, nil
 	}
 	if err := r.update(ctx, changes, snap); err != nil {
