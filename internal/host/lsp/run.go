@@ -27,6 +27,9 @@ import (
 // and are warm again in seconds.
 const Idle = 10 * time.Minute
 
+// rootPause is between two looks whether the workspace is still there.
+const rootPause = 3 * time.Second
+
 // Run is the life of the host of a workspace, see host.Run.
 func Run(ctx context.Context, at door.Place, socket, version string, said io.Writer) error {
 	return run(ctx, at, socket, version, said, Idle)
@@ -42,9 +45,29 @@ func run(ctx context.Context, at door.Place, socket, version string, said io.Wri
 			return nil, nil, err
 		}
 		h := New(shared(at, st, log), end)
+		go h.watch(ctx)
 		return h.Handle, h.Close, nil
 	}
 	return host.Run(ctx, f, said)
+}
+
+// watch ends the host when its workspace was moved or deleted: nobody asks it any more,
+// and its servers hold a lot of memory.
+func (h *Host) watch(ctx context.Context) {
+	look := time.NewTicker(rootPause)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			if h.shared.Scanner.Gone() {
+				h.shared.Log("%v", moved(h.root))
+				h.end()
+				return
+			}
+		}
+	}
 }
 
 // enter enters this process as one below which no person acts: servers may run code of

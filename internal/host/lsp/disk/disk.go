@@ -94,6 +94,9 @@ func (s *Scanner) Close() error {
 	return s.dir.Close()
 }
 
+// Gone reports whether the root is gone, or is another directory now.
+func (s *Scanner) Gone() bool { return errors.Is(s.there(), ErrMoved) }
+
 // Scan looks at the workspace, and its look begins after the call. Those who call while
 // one is under way share the next. The error is ErrMoved, that of ctx, or one of the
 // disk; after any of them the next Scan is as if this one had not been.
