@@ -5,7 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/kxtools/kx/internal/base/argv"
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/host/lsp/ask"
@@ -82,25 +84,46 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 // maxNear is how many names are offered in the place of one that there is not.
 const maxNear = 5
 
-// near are symbols that may be meant by a name that nothing has.
+// near are symbols that may be meant by a name that nothing has: those that servers find
+// for it, or else for a part of it, as it may be misspelt, with the name nearest to it.
 func (h *Host) near(ctx context.Context, r *request, list []work) (near []wire.CodeLocation) {
-	q := wire.CodeQuery{Query: ask.LastWord(r.query.Symbol)}
-	for _, w := range list {
-		var one wire.CodeAnswer
-		if err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
-			one.Symbols = nil
-			return h.code.Find(ctx, v, &q, &one)
-		}); err != nil {
-			continue // what else there is called is only an offer
+	name := ask.LastWord(r.query.Symbol)
+	found := h.like(ctx, r, list, name)
+	if half := len([]rune(name)) / 2; len(found) == 0 && half > 0 {
+		begin, end := string([]rune(name)[:half]), string([]rune(name)[half:])
+		found = append(h.like(ctx, r, list, begin), h.like(ctx, r, list, end)...)
+		var names []string
+		for _, s := range found {
+			names = append(names, ask.LastWord(s.Name))
 		}
-		ask.Rank(one.Symbols, q.Query)
-		for _, s := range one.Symbols {
-			if !s.Outside && len(near) < maxNear {
-				near = append(near, wire.CodeLocation{Path: s.Path, Line: s.Line, Column: s.Column, EndLine: s.EndLine, EndColumn: s.EndColumn, Name: s.Name, Kind: s.Kind})
-			}
+		nearest := argv.Nearest(name, names)
+		found = slices.DeleteFunc(found, func(s wire.CodeSymbol) bool { return ask.LastWord(s.Name) != nearest })
+	}
+	for _, s := range found {
+		l := wire.CodeLocation{Path: s.Path, Line: s.Line, Column: s.Column, EndLine: s.EndLine, EndColumn: s.EndColumn, Name: s.Name, Kind: s.Kind}
+		same := func(n wire.CodeLocation) bool { return n.Path == l.Path && n.Line == l.Line && n.Column == l.Column }
+		if len(near) < maxNear && !slices.ContainsFunc(near, same) {
+			near = append(near, l)
 		}
 	}
 	return near
+}
+
+// like are the symbols of the workspace that servers find for a name.
+func (h *Host) like(ctx context.Context, r *request, list []work, name string) (found []wire.CodeSymbol) {
+	q := wire.CodeQuery{Query: name}
+	for _, w := range list {
+		var one wire.CodeAnswer
+		err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
+			one.Symbols = nil
+			return h.code.Find(ctx, v, &q, &one)
+		})
+		if err == nil { // what else there is called is only an offer
+			found = append(found, one.Symbols...)
+		}
+	}
+	ask.Rank(found, name)
+	return slices.DeleteFunc(found, func(s wire.CodeSymbol) bool { return s.Outside })
 }
 
 // askAt asks about the one place that a symbol has.
