@@ -102,9 +102,13 @@ func (w *Workspace) Named(ctx context.Context, v *service.View, name, within str
 		if err != nil {
 			return nil, err
 		}
+		around, err := w.around(v, path, len(parts) > 1)
+		if err != nil {
+			return nil, err
+		}
 		walk(syms, "", false, func(in string, inFunction bool, s protocol.DocumentSymbol) {
 			switch p := (Place{path, s, in}); {
-			case plainName(s.Name) != last || !fits(parts, filepath.Join(filepath.Base(w.root), w.Show(path)), in, s):
+			case plainName(s.Name) != last || !fits(parts, around, in, s):
 			case inFunction:
 				local = append(local, p)
 			default:
@@ -223,21 +227,43 @@ func plainName(name string) string {
 	return name
 }
 
-// fits reports whether the containers that a name is asked for with are those of a
-// symbol: what stands around it in its file, the file itself, its folders up to the
-// workspace.
-func fits(parts []string, path, in string, s protocol.DocumentSymbol) bool {
-	dir, file := filepath.Split(path)
-	file = strings.TrimSuffix(file, filepath.Ext(file))
-	around := words(dir)
-	for _, w := range []string{file, in, s.Name} {
-		around = append(around, words(w)...)
+// around are the containers of all that is in a file: its folders, the last of them the
+// workspace, the package that it says it is of, and the file itself. Who asks for no
+// container needs none.
+func (w *Workspace) around(v *service.View, path string, needed bool) ([]string, error) {
+	if !needed {
+		return nil, nil
 	}
-	have := len(around) - 1
-	for want := len(parts) - 2; want >= 0; want-- {
-		for have--; have >= 0 && around[have] != parts[want]; have-- {
+	content, err := v.Content(path)
+	if err != nil {
+		return nil, err
+	}
+	dir, file := filepath.Split(filepath.Join(filepath.Base(w.root), w.Show(path)))
+	list := append(words(dir), words(clause(content))...)
+	return append(list, words(strings.TrimSuffix(file, filepath.Ext(file)))...), nil
+}
+
+// clause is the package that a text says it is of, as in Go: it may have another name
+// than its folder.
+func clause(content []byte) string {
+	for line := range strings.Lines(string(content)) {
+		if rest, ok := strings.CutPrefix(line, "package "); ok {
+			name, _, _ := strings.Cut(rest, "//")
+			return strings.TrimRight(strings.TrimSpace(name), ";")
 		}
-		if have < 0 {
+	}
+	return ""
+}
+
+// fits reports whether the containers that a name is asked for with are those of a
+// symbol: what stands around its file, and around it in its file.
+func fits(parts, around []string, in string, s protocol.DocumentSymbol) bool {
+	have := slices.Concat(around, words(in), words(s.Name))
+	at := len(have) - 1
+	for want := len(parts) - 2; want >= 0; want-- {
+		for at--; at >= 0 && have[at] != parts[want]; at-- {
+		}
+		if at < 0 {
 			return false
 		}
 	}
