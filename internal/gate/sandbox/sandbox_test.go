@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -437,5 +438,28 @@ func TestNoTrial(t *testing.T) {
 	}
 	if raw := w.Scratch.Walls(); raw != nil {
 		t.Errorf("it keeps %s", raw)
+	}
+}
+
+// What one program has found out does not make the other find it out again: kx and kxd
+// take turns.
+func TestWallsOfTwoPrograms(t *testing.T) {
+	w := newWorld(t, full)
+	find := func(program string) bool {
+		s := &Sandbox{Dirs: w.Dirs, Scratch: w.Scratch, Passwd: w.Passwd, Getenv: w.Getenv, Boot: func() (string, error) { return program, nil }}
+		_, ok := s.Known()
+		s.Walls()
+		return ok
+	}
+	for i, program := range []string{"kx", "kxd", "kx", "kxd"} {
+		if known := find(program); known != (i >= 2) {
+			t.Errorf("%s, turn %d: known %v", program, i, known)
+		}
+	}
+	for i := range 2 * maxNoted {
+		find("other " + strconv.Itoa(i))
+	}
+	if find("kx") || !find("kx") || len(w.noted()) != maxNoted {
+		t.Errorf("%d are kept", len(w.noted()))
 	}
 }
