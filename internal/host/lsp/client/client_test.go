@@ -341,10 +341,10 @@ func TestDeaf(t *testing.T) {
 	opt := options(t, "deaf")
 	opt.stuck = 500 * time.Millisecond
 	c := start(t, opt)
+	large := strings.Repeat("x", 10<<20)
+	err := c.Notify(within(t), "fake/large", large) // the first is on its way, however slow the machine is
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	large := strings.Repeat("x", 10<<20)
-	var err error
 	for range 10 { // more than may wait
 		if err = c.Notify(ctx, "fake/large", large); err != nil {
 			break
