@@ -37,12 +37,14 @@ func builtIn() []*Language {
 		Name: "pyright", Language: "python", Argv: []string{"pyright-langserver", "--stdio"},
 		Ready: client.OnFound, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
 		Reload:   []string{"pyproject.toml", "pyrightconfig.json", "setup.cfg"},
+		Extended: extended,
 		Settings: installed, ways: []way{{"npm", "npm install -g pyright"}, {"pipx", "pipx install pyright"}, {"uv", "uv tool install pyright"}},
 	}
 	basedpyright := &Server{
 		Name: "basedpyright", Language: "python", Argv: []string{"basedpyright-langserver", "--stdio"},
 		Ready: client.OnFound, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
 		Reload:   []string{"pyproject.toml", "pyrightconfig.json", "setup.cfg"},
+		Extended: extended,
 		Settings: installed, ways: []way{{"npm", "npm install -g basedpyright"}},
 	}
 	rust := &Server{
