@@ -346,3 +346,44 @@ func (c *crate) errs(what, file, want string) {
 		c.Errorf("%s: %s: %s %q, not %q: %s", what, file, a.State, got, want, a.Reason)
 	}
 }
+
+// A server for TypeScript knows only of the projects and files that are open: it is given
+// those that matter. One question, of a server that has just started.
+func TestTypeScriptIsWhole(t *testing.T) {
+	const own = `{"compilerOptions": {"strict": true, "noEmit": true, "target": "es2022", "module": "esnext", "moduleResolution": "bundler", "types": []}, "include": ["src"]}`
+	files := map[string]string{
+		"a/tsconfig.json": own, "a/src/x.ts": "export function total(n: number) { return n; }\nexport default class { one() {} }\n",
+		"a/test/x.ts":     "import { total } from \"../src/x\"; total(1);\n", // which its tsconfig.json leaves out
+		"b/tsconfig.json": own, "b/src/y.ts": "import { total } from \"../../a/src/x\"; total(1);\n",
+		"c/tsconfig.json": own, "c/src/z.ts": "import { total as other } from \"../../a/src/x\"; other(1);\n",
+		"loose/l.ts": "import Any from \"../a/src/x\";\nnew Any().one();\n",
+		"loose/m.js": "import { total } from \"../a/src/x\"; total(1);\n",
+		"0.ts":       "\x00 a film",
+	}
+	const want = "a/src/x.ts:1 a/test/x.ts:1 a/test/x.ts:1 b/src/y.ts:1 b/src/y.ts:1 c/src/z.ts:1 c/src/z.ts:1 c/src/z.ts:1 loose/m.js:1 loose/m.js:1"
+	for _, server := range []string{"tsc", "typescript-language-server"} {
+		for _, q := range []struct{ verb, at, want string }{
+			{"references", "a/src/x.ts:1:total", want},
+			{"references", "--symbol=total", want},
+			{"references", "a/src/x.ts:2:one", "a/src/x.ts:2 loose/l.ts:2"},
+			{"callers", "a/src/x.ts:1:total", "a/test/x.ts:1 b/src/y.ts:1 c/src/z.ts:1 loose/m.js:1"},
+		} {
+			if server != "tsc" && q.verb == "callers" {
+				continue // it looks for callers in the project of the file alone
+			}
+			c := newScripts(t, server)
+			for name, text := range files {
+				c.write(name, text)
+			}
+			exit, a := c.ask(q.verb, q.at, "--wait", "60s")
+			if got := places(a); exit != 0 || got != q.want {
+				t.Errorf("%s: %s %s: %d %s %q, not %q: %s", server, q.verb, q.at, exit, a.State, got, q.want, a.Reason)
+			}
+			if q.verb == "callers" {
+				if _, a := c.ask("symbols", "--query", "total"); len(a.Symbols) == 0 || a.Symbols[0].Path != "a/src/x.ts" {
+					t.Errorf("%s: %+v", server, a)
+				}
+			}
+		}
+	}
+}

@@ -25,12 +25,12 @@ func builtIn() []*Language {
 	}
 	tsc := &Server{
 		Name: "tsc", Language: "typescript", Argv: []string{"tsc", "--lsp", "--stdio"},
-		Ready: client.AtOnce, Diagnostics: Pull, Markers: []string{"node_modules"},
+		Ready: client.AtOnce, Diagnostics: Pull, Loose: true, Markers: []string{"node_modules"},
 		Proof: nativeTypeScript, ways: []way{{"npm", "npm install -g typescript"}},
 	}
 	tls := &Server{
 		Name: "typescript-language-server", Language: "typescript", Argv: []string{"typescript-language-server", "--stdio"},
-		Ready: client.OnProgress, Diagnostics: Fence, Markers: []string{"node_modules"},
+		Ready: client.OnProgress, Diagnostics: Fence, Loose: true, Markers: []string{"node_modules"},
 		Options: ownTypeScript, Proof: hasTypeScript, ways: []way{{"npm", "npm install -g typescript-language-server typescript@5"}},
 	}
 	pyright := &Server{

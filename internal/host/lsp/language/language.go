@@ -87,6 +87,7 @@ type Server struct {
 
 	Ready       client.Ready
 	Diagnostics Method
+	Loose       bool                       // it knows of a file only once it, or another one of its project, is open
 	OpenCreated bool                       // it takes notice of a new file only once it was open
 	Text        string                     // the request for the text of a file, of a server that reads files later than it hears of them
 	Reload      []string                   // names of files that it does not read again, or only later
