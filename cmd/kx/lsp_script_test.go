@@ -387,3 +387,32 @@ func TestTypeScriptIsWhole(t *testing.T) {
 		}
 	}
 }
+
+// Of names: overloads are one place, and so is what several files import.
+func TestScriptNames(t *testing.T) {
+	c := newScripts(t, "tsc")
+	c.env = append(c.env, "PATH="+strings.Join(lsptest.Servers(t, "tsc", "pyright"), ":"))
+	c.write("tsconfig.json", tsProject)
+	c.write("package.json", "{\"type\": \"module\"}\n")
+	c.write("shop.ts", "export default class Shop {\n\tsell(n: number): void;\n\tsell(n: string): void;\n\tsell(_: unknown) {}\n}\nexport class Real { sell(_: number) {} }\n")
+	c.write("use.ts", "import Shop, { Real } from \"./shop.js\";\nnew Shop().sell(1);\nnew Real().sell(2);\n")
+	c.write("cart.py", "from typing import overload\n\nclass Cart:\n    @overload\n    def add(self, n: int) -> None: ...\n    @overload\n    def add(self, n: str) -> None: ...\n    def add(self, n: object) -> None: ...\n\ndef helper(): ...\n")
+	c.write("two.py", "def helper(): ...\n")
+	for symbol, want := range map[string]string{"Shop": "shop.ts:1", "Real": "shop.ts:6", "Shop.sell": "shop.ts:2 shop.ts:3 shop.ts:4 use.ts:2", "Real.sell": "shop.ts:6 use.ts:3", "Cart.add": "cart.py:5 cart.py:7 cart.py:8"} {
+		exit, a := c.ask("references", "--symbol", symbol, "--wait", "60s")
+		if got := places(a); exit != 0 || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %d %s %q, not %q: %+v", symbol, exit, a.State, got, want, a.Candidates)
+		}
+	}
+	for symbol, want := range map[string]int{"sell": 2, "helper": 2} {
+		if exit, a := c.ask("definition", "--symbol", symbol, "--wait", "60s"); exit != 2 || len(a.Candidates) != want {
+			t.Errorf("%s: %d %+v", symbol, exit, a.Candidates)
+		}
+	}
+	// Who answers has a name and a version, whatever it says in its greeting.
+	for file, want := range map[string]string{"use.ts:2:Shop": "typescript-go 7.0.2", "two.py:1:helper": "pyright 1.1.414"} {
+		if _, a := c.ask("hover", file); a.Server == nil || a.Server.Name+" "+a.Server.Version != want {
+			t.Errorf("%s: %+v", file, a.Server)
+		}
+	}
+}

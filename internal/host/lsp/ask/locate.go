@@ -131,20 +131,45 @@ func (w *Workspace) declared(ctx context.Context, v *service.View, list []Place)
 		if err != nil {
 			return nil, err
 		}
-		elsewhere := false
+		here, elsewhere := false, false
 		for _, t := range targets {
 			path, _ := protocol.ToPath(t.URI)
 			k := key(path, t.Range.Start)
-			elsewhere = elsewhere || at[k] && k != key(p.Path, p.sym.SelectionRange.Start)
+			here = here || k == key(p.Path, p.sym.SelectionRange.Start)
+			elsewhere = elsewhere || at[k]
 		}
-		if !elsewhere {
+		if here || !elsewhere {
 			own = append(own, p)
 		}
 	}
 	if len(own) == 0 {
-		return list, nil
+		own = list
 	}
-	return own, nil
+	return overloads(ctx, v, own)
+}
+
+// overloads leaves the first place of what is declared several times: the server finds
+// the others where it looks for the first.
+func overloads(ctx context.Context, v *service.View, list []Place) ([]Place, error) {
+	var first []Place
+	for _, p := range list {
+		twin := func(f Place) bool { return f.Path == p.Path && f.in == p.in && f.sym.Name == p.sym.Name }
+		if i := slices.IndexFunc(first, twin); i >= 0 {
+			f := first[i]
+			found, err := refers(ctx, v, f.Path, f.sym.SelectionRange.Start)
+			if err != nil {
+				return nil, err
+			}
+			if slices.ContainsFunc(found, func(l lsptype.Location) bool {
+				path, _ := protocol.ToPath(l.URI)
+				return path == p.Path && l.Range.Start == p.sym.SelectionRange.Start
+			}) {
+				continue
+			}
+		}
+		first = append(first, p)
+	}
+	return first, nil
 }
 
 func key(path string, p lsptype.Position) string {
