@@ -9,6 +9,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -274,8 +275,13 @@ func (h *Host) answer(ctx context.Context, r *request, a *wire.CodeAnswer) error
 		}
 		return err
 	}
-	return s.Do(ctx, &r.setup, []string{q.Path}, func(ctx context.Context, v *service.View) error {
+	more, note, err := h.companions(ctx, r, s, q)
+	if err != nil {
+		return err
+	}
+	return s.Do(ctx, &r.setup, append(more, q.Path), func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
+		a.Note = cmp.Or(a.Note, note)
 		if r.verb == "symbols" {
 			return h.code.Symbols(ctx, v, q, a)
 		}

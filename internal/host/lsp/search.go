@@ -1,10 +1,9 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/kxtools/kx/internal/base/argv"
@@ -34,7 +33,7 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 		one := wire.CodeAnswer{Type: a.Type, V: a.V, Language: w.name}
 		var places []ask.Place
 		var at []wire.CodeLocation
-		err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
+		err := w.Do(ctx, &r.setup, holding(w, cmp.Or(r.query.Symbol, r.query.Query)), func(ctx context.Context, v *service.View) error {
 			h.begin(&one, v)
 			var err error
 			if places, err = h.code.Named(ctx, v, r.query.Symbol, r.query.Path); err != nil || len(places) == 0 {
@@ -114,7 +113,7 @@ func (h *Host) like(ctx context.Context, r *request, list []work, name string) (
 	q := wire.CodeQuery{Query: name}
 	for _, w := range list {
 		var one wire.CodeAnswer
-		err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
+		err := w.Do(ctx, &r.setup, holding(w, name), func(ctx context.Context, v *service.View) error {
 			one.Symbols = nil
 			return h.code.Find(ctx, v, &q, &one)
 		})
@@ -128,14 +127,20 @@ func (h *Host) like(ctx context.Context, r *request, list []work, name string) (
 
 // askAt asks about the one place that a symbol has.
 func (h *Host) askAt(ctx context.Context, r *request, w work, p ask.Place, a *wire.CodeAnswer) error {
-	return w.Do(ctx, &r.setup, []string{p.Path}, func(ctx context.Context, v *service.View) error {
+	q := r.query
+	q.Path, q.Symbol, q.Name = p.Path, "", ask.LastWord(r.query.Symbol)
+	more, note, err := h.companions(ctx, r, w.Service, &q)
+	if err != nil {
+		return err
+	}
+	q.Name = ""
+	return w.Do(ctx, &r.setup, append(more, p.Path), func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
+		a.Note = cmp.Or(a.Note, note)
 		at, err := h.code.At(v, p)
 		if err != nil {
 			return err
 		}
-		q := r.query
-		q.Path, q.Symbol = p.Path, ""
 		a.Path = h.code.Show(p.Path)
 		return h.code.Ask(ctx, v, r.verb, &q, at, a)
 	})
@@ -154,7 +159,7 @@ func (h *Host) search(ctx context.Context, r *request, a *wire.CodeAnswer) error
 	answered := 0
 	for _, w := range list {
 		one := wire.CodeAnswer{Type: a.Type, V: a.V}
-		err := w.Do(ctx, &r.setup, anchors(w), func(ctx context.Context, v *service.View) error {
+		err := w.Do(ctx, &r.setup, holding(w, cmp.Or(r.query.Symbol, r.query.Query)), func(ctx context.Context, v *service.View) error {
 			h.begin(&one, v)
 			return h.code.Find(ctx, v, &r.query, &one)
 		})
@@ -215,39 +220,6 @@ func (h *Host) asked(ctx context.Context, r *request) ([]work, error) {
 		return nil, fail.Unavailable("not_registered", "the workspace has no files that a language server is registered for").WithHint("man kx-lsp")
 	}
 	return list, nil
-}
-
-// maxAnchors is how many projects of one language are opened for a question about all
-// of them.
-const maxAnchors = 20
-
-// anchors are files to be open for a question about no file: servers for TypeScript
-// know no project before one of its files is open.
-func anchors(w work) (list []string) {
-	seen := map[string]bool{}
-	for _, path := range w.files {
-		if dir := project(w.Languages()[0].Projects, filepath.Dir(path)); !seen[dir] && len(list) < maxAnchors {
-			seen[dir] = true
-			list = append(list, path)
-		}
-	}
-	return list
-}
-
-// project is the nearest folder above in which a project begins, "" if there is none.
-func project(marks []string, dir string) string {
-	for {
-		for _, m := range marks {
-			if _, err := os.Lstat(filepath.Join(dir, m)); err == nil {
-				return dir
-			}
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
-		}
-		dir = up
-	}
 }
 
 // skip says how an answer goes on without one language, or that it can't.

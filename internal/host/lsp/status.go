@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,6 +101,9 @@ func (h *Host) examine(ctx context.Context, r *request, l *language.Language, us
 	var late *service.Pending
 	if err == nil || errors.As(err, &late) && st.PID != 0 { // loading goes on, the handshake is done
 		doc.Server, doc.Version, doc.Program = st.Server, st.Version, st.Program
+		if slices.ContainsFunc(l.Servers, func(s *language.Server) bool { return s.Name == st.Name }) {
+			doc.Server = st.Name // basedpyright brings a pyright-langserver along
+		}
 		if st.Reason != "" {
 			doc.Reason = st.Reason
 		}

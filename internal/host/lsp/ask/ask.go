@@ -92,12 +92,19 @@ func definitions(ctx context.Context, v *service.View, method, path string, p ls
 }
 
 func (w *Workspace) references(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
-	var found protocol.Locations
-	params := lsptype.ReferenceParams{TextDocumentPositionParams: at(q.Path, p), Context: lsptype.ReferenceContext{IncludeDeclaration: true}}
-	if err := v.Call(ctx, "textDocument/references", params, &found); err != nil {
+	found, err := refers(ctx, v, q.Path, p)
+	if err != nil {
 		return err
 	}
 	return w.locations(v, q, a, found)
+}
+
+// refers returns the places of what stands at one, with those that declare it.
+func refers(ctx context.Context, v *service.View, path string, p lsptype.Position) ([]lsptype.Location, error) {
+	var found protocol.Locations
+	params := lsptype.ReferenceParams{TextDocumentPositionParams: at(path, p), Context: lsptype.ReferenceContext{IncludeDeclaration: true}}
+	err := v.Call(ctx, "textDocument/references", params, &found)
+	return found, err
 }
 
 // callers answers with the places that call what stands at a position.

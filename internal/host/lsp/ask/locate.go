@@ -141,20 +141,45 @@ func (w *Workspace) declared(ctx context.Context, v *service.View, list []Place)
 		if err != nil {
 			return nil, err
 		}
-		elsewhere := false
+		here, elsewhere := false, false
 		for _, t := range targets {
 			path, _ := protocol.ToPath(t.URI)
 			k := key(path, t.Range.Start)
-			elsewhere = elsewhere || at[k] && k != key(p.Path, p.sym.SelectionRange.Start)
+			here = here || k == key(p.Path, p.sym.SelectionRange.Start)
+			elsewhere = elsewhere || at[k]
 		}
-		if !elsewhere {
+		if here || !elsewhere {
 			own = append(own, p)
 		}
 	}
 	if len(own) == 0 {
-		return list, nil
+		own = list
 	}
-	return own, nil
+	return overloads(ctx, v, own)
+}
+
+// overloads leaves the first place of what is declared several times: the server finds
+// the others where it looks for the first.
+func overloads(ctx context.Context, v *service.View, list []Place) ([]Place, error) {
+	var first []Place
+	for _, p := range list {
+		twin := func(f Place) bool { return f.Path == p.Path && f.in == p.in && f.sym.Name == p.sym.Name }
+		if i := slices.IndexFunc(first, twin); i >= 0 {
+			f := first[i]
+			found, err := refers(ctx, v, f.Path, f.sym.SelectionRange.Start)
+			if err != nil {
+				return nil, err
+			}
+			if slices.ContainsFunc(found, func(l lsptype.Location) bool {
+				path, _ := protocol.ToPath(l.URI)
+				return path == p.Path && l.Range.Start == p.sym.SelectionRange.Start
+			}) {
+				continue
+			}
+		}
+		first = append(first, p)
+	}
+	return first, nil
 }
 
 func key(path string, p lsptype.Position) string {
@@ -227,8 +252,8 @@ func plainName(name string) string {
 	return name
 }
 
-// around are the containers of all that is in a file: its folders, the last of them the
-// workspace, the package that it says it is of, and the file itself. Who asks for no
+// around are the containers of all that is in a file: the workspace, the folders in it,
+// the package that the file says it is of, and the file itself. Who asks for no
 // container needs none.
 func (w *Workspace) around(v *service.View, path string, needed bool) ([]string, error) {
 	if !needed {

@@ -9,6 +9,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,6 +53,9 @@ type Options struct {
 	Cell  *sandbox.Cell // its walls, for Argv and Dir; nil for none
 	Root  string        // the workspace, canonical
 	Ready Ready
+
+	// Called is what it is where it doesn't say: name and version.
+	Called [2]string
 
 	Options  any                      // of initialization; nil for none
 	Settings func(section string) any // its configuration, nil for none; must not block
@@ -162,13 +166,17 @@ func (c *Client) Name() string {
 	if name := c.hello.Load().ServerInfo.Name; name != "" {
 		return name
 	}
-	return filepath.Base(c.opt.Argv[0])
+	return cmp.Or(c.opt.Called[0], filepath.Base(c.opt.Argv[0]))
 }
 
 // Version is what it calls its version, "" if it doesn't say. That of gopls is a
 // document with all of its build in it.
 func (c *Client) Version() string {
-	version := c.hello.Load().ServerInfo.Version
+	info := c.hello.Load().ServerInfo
+	version := info.Version
+	if info.Name == "" {
+		version = cmp.Or(version, c.opt.Called[1])
+	}
 	var build struct{ Version string }
 	if json.Unmarshal([]byte(version), &build) == nil {
 		return build.Version

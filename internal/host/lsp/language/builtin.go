@@ -26,24 +26,26 @@ func builtIn() []*Language {
 	}
 	tsc := &Server{
 		Name: "tsc", Language: "typescript", Argv: []string{"tsc", "--lsp", "--stdio"},
-		Ready: client.AtOnce, Diagnostics: Pull, Markers: []string{"node_modules"},
+		Ready: client.AtOnce, Diagnostics: Pull, Loose: true, Markers: []string{"node_modules"},
 		Proof: nativeTypeScript, ways: []way{{"npm", "npm install -g typescript"}},
 	}
 	tls := &Server{
 		Name: "typescript-language-server", Language: "typescript", Argv: []string{"typescript-language-server", "--stdio"},
-		Ready: client.OnProgress, Diagnostics: Fence, Markers: []string{"node_modules"},
+		Ready: client.OnProgress, Diagnostics: Fence, Loose: true, Markers: []string{"node_modules"},
 		Options: ownTypeScript, Proof: hasTypeScript, ways: []way{{"npm", "npm install -g typescript-language-server typescript@5"}},
 	}
 	pyright := &Server{
 		Name: "pyright", Language: "python", Argv: []string{"pyright-langserver", "--stdio"},
 		Ready: client.OnFound, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
 		Reload:   []string{"pyproject.toml", "pyrightconfig.json", "setup.cfg"},
+		Extended: extended,
 		Settings: installed, ways: []way{{"npm", "npm install -g pyright"}, {"pipx", "pipx install pyright"}, {"uv", "uv tool install pyright"}},
 	}
 	basedpyright := &Server{
 		Name: "basedpyright", Language: "python", Argv: []string{"basedpyright-langserver", "--stdio"},
 		Ready: client.OnFound, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
 		Reload:   []string{"pyproject.toml", "pyrightconfig.json", "setup.cfg"},
+		Extended: extended,
 		Settings: installed, ways: []way{{"npm", "npm install -g basedpyright"}},
 	}
 	rust := &Server{

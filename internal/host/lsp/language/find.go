@@ -207,6 +207,15 @@ func packageOf(program string) (dir, name, version string) {
 	}
 }
 
+// Called returns the name and the version of the npm package that a program is of;
+// nothing of another program.
+func Called(program string) (called [2]string) {
+	if dir, name, version := packageOf(program); strings.Contains(dir, "/node_modules/") {
+		called = [2]string{name, version}
+	}
+	return called
+}
+
 // firstNative is the first version of TypeScript whose compiler is a language server.
 const firstNative = 7
 

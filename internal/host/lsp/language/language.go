@@ -87,9 +87,11 @@ type Server struct {
 
 	Ready       client.Ready
 	Diagnostics Method
+	Loose       bool                       // it knows of a file only once it, or another one of its project, is open
 	OpenCreated bool                       // it takes notice of a new file only once it was open
 	Text        string                     // the request for the text of a file, of a server that reads files later than it hears of them
 	Reload      []string                   // names of files that it does not read again, or only later
+	Extended    func(root string) []string // more such files, of a workspace; nil for none
 	Embeds      func(text string) []string // patterns of other files that a file takes in, of a server that looks for them once
 	Check       *Check                     // it can have the project's own compiler look, too
 	Markers     []string                   // folders that are not looked into and in which what it needs is installed
@@ -168,4 +170,9 @@ func (s *Server) Setting(root string) func(section string) any {
 		}
 		return at
 	}
+}
+
+// Outgrows reports whether a server has to be started again when a file changes.
+func (s *Server) Outgrows(root, path string) bool {
+	return slices.Contains(s.Reload, filepath.Base(path)) || s.Extended != nil && slices.Contains(s.Extended(root), path)
 }

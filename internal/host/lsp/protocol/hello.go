@@ -61,7 +61,7 @@ const ClientCapabilities = `{
 	},
 	"rename": {"prepareSupport": true},
 	"publishDiagnostics": {"versionSupport": true, "relatedInformation": true, "codeDescriptionSupport": true, "tagSupport": {"valueSet": [1, 2]}},
-	"diagnostic": {"dynamicRegistration": true, "relatedDocumentSupport": false}
+	"diagnostic": {"dynamicRegistration": true, "relatedDocumentSupport": false, "relatedInformation": true, "codeDescriptionSupport": true, "tagSupport": {"valueSet": [1, 2]}}
 },
 "experimental": {"serverStatusNotification": true}
 }`

@@ -204,7 +204,7 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	c, err := client.Start(ctx, client.Options{
-		Argv: argv, Dir: s.shared.Root, Env: env, Cell: cell, Root: s.shared.Root, Options: options, Ready: server.Ready,
+		Argv: argv, Called: language.Called(argv[0]), Dir: s.shared.Root, Env: env, Cell: cell, Root: s.shared.Root, Options: options, Ready: server.Ready,
 		Settings: server.Setting(s.shared.Root),
 		Log:      func(line string) { s.shared.Log("%s: %s", server.Name, line) },
 	})

@@ -103,7 +103,7 @@ func Hides(root string, setup *door.Setup, path string) bool {
 // does so later than it answers.
 func (r *running) outgrown(changes []disk.Change, snap *disk.Snapshot) string {
 	for _, c := range changes {
-		if slices.Contains(r.server.Reload, filepath.Base(c.Path)) {
+		if r.server.Outgrows(r.root, c.Path) {
 			return filepath.Base(c.Path) + " changed"
 		}
 	}
