@@ -209,7 +209,7 @@ func (s *Server) serve(ctx, leaving context.Context, c *net.UnixConn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	open := requests{max: maxOpen, byID: map[int64]*context.CancelFunc{}}
-	for lines.Scan() {
+	for lines.Scan() && leaving.Err() == nil {
 		r, err := parseRequest(lines.Bytes())
 		switch {
 		case err != nil:
