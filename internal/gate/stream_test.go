@@ -62,7 +62,7 @@ func (w *world) stream(next func() (Item, bool)) []string {
 }
 
 // gauge counts how many tools run at once. With want set, each waits until that
-// many do.
+// many did at one moment.
 type gauge struct {
 	mu        sync.Mutex
 	now, most int
@@ -78,6 +78,7 @@ func (g *gauge) run(name string) tool.Handler {
 		g.most = max(g.most, g.now)
 		g.order = append(g.order, name)
 		if g.now == g.want {
+			g.want = 0
 			close(g.all)
 		}
 		all := g.all
