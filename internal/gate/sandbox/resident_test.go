@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,5 +165,27 @@ func TestHides(t *testing.T) {
 		if !slices.Contains(masked, w.path(path)) || !w.at.Hides(w.path(path)) {
 			t.Errorf("%s: masked %v, hidden %v", path, slices.Contains(masked, w.path(path)), w.at.Hides(w.path(path)))
 		}
+	}
+}
+
+// A program on PATH may be a link to one that lies where the private temp would hide it.
+func TestLinkedProgram(t *testing.T) {
+	w := newWorld(t, full)
+	dir, err := os.MkdirTemp("/tmp", "kx-linked-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	program, link := filepath.Join(dir, "server"), w.path("home/server")
+	if err := errors.Join(os.WriteFile(program, nil, 0o700), os.Symlink(program, link)); err != nil {
+		t.Fatal(err)
+	}
+	cell, err := w.Resident(w.at, "linked", []string{link}, w.at.Workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cell.Leave()
+	if !slices.ContainsFunc(cell.Plan.Mounts, func(m jail.Mount) bool { return m.Target == dir && m.Source == dir && m.ReadOnly }) {
+		t.Errorf("%s is not in sight: %+v", dir, cell.Plan.Mounts)
 	}
 }

@@ -180,9 +180,14 @@ func inTemp(path string) bool {
 	return slices.ContainsFunc(temps, func(t string) bool { return paths.Inside(t, path) })
 }
 
-// keepInSight keeps a home or a workspace in sight that lies in /tmp.
+// keepInSight keeps a home or a workspace in sight that lies in /tmp, and the program
+// with what a link of its name leads to.
 func (b *build) keepInSight() error {
-	for _, dir := range b.kept(b.place, b.plan.Argv[0]) {
+	programs := b.plan.Argv[:1:1]
+	if real, err := filepath.EvalSymlinks(programs[0]); err == nil {
+		programs = append(programs, real)
+	}
+	for _, dir := range b.kept(b.place, programs...) {
 		b.mount(jail.Mount{Source: dir, Target: dir, ReadOnly: true})
 	}
 	return nil
