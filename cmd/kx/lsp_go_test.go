@@ -13,35 +13,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kxtools/kx/internal/host/lsp/lsptest"
 	"github.com/kxtools/kx/pkg/wire"
 )
 
-// newModule is a workspace for Go in a home of its own, with these files.
-func newModule(t *testing.T, files map[string]string) *crate {
+// newModule is a Go module with these files.
+func newModule(t *testing.T, files map[string]string) *project {
 	t.Helper()
-	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := os.MkdirTemp("", "kx") // short: a socket's name has 100 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &crate{T: t, work: filepath.Join(home, "p")}
-	path := append([]string{filepath.Dir(where(t, "kx"))}, lsptest.Servers(t)...)
-	c.env = []string{
-		"HOME=" + home, "KX_STATE_DIR=" + filepath.Join(home, "state"), "KX_CONFIG_DIR=" + filepath.Join(home, "config"), "KX_RUNTIME_DIR=" + run,
-		"PATH=" + strings.Join(append(path, filepath.Dir(where(t, "go"))), ":"),
-	}
-	t.Cleanup(func() {
-		c.kx("host", "stop", "--all")
-		os.RemoveAll(run)
-	})
+	c := newProject(t, files)
 	c.write("go.mod", "module example.com/m\n\ngo 1.21\n")
-	for name, text := range files {
-		c.write(name, text)
-	}
 	return c
 }
 
@@ -50,16 +29,6 @@ const (
 	words    = "package p\n\n// F counts.\nfunc F(a string) int { return len(a) }\n"
 	goCaller = "package m\n\nimport \"example.com/m/p\"\n\nfunc Use%s() int { return p.%s(1) }\n"
 )
-
-func (c *crate) run(name string, args ...string) {
-	c.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Env = c.work, append(slices.Clone(c.env), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-	cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH"))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		c.Fatalf("%s %q: %v: %s", name, args, err, out)
-	}
-}
 
 // Every answer is of the files as they are, whoever changed them: each is asked once.
 func TestGoIsNeverStale(t *testing.T) {
@@ -203,24 +172,6 @@ func TestGoAddresses(t *testing.T) {
 	c.at("another folder", "references", "a.go:3:6", "a.go:3 a.go:3")
 }
 
-// both runs a line and returns all that it prints.
-func (c *crate) both(args ...string) (int, string) {
-	cmd := exec.Command(where(c.T, "kx"), args...)
-	cmd.Dir, cmd.Env = c.work, c.env
-	out, _ := cmd.CombinedOutput() // the status says how it went
-	return cmd.ProcessState.ExitCode(), string(out)
-}
-
-// theServer is the row of the one server that kx lsp status has.
-func (c *crate) theServer() (s wire.LanguageServer) {
-	c.Helper()
-	_, out := c.kx("lsp", "status", "-o", "jsonl")
-	if strings.Count(out, "\n") != 1 || json.Unmarshal([]byte(out), &s) != nil {
-		c.Fatalf("status: %s", out)
-	}
-	return s
-}
-
 // Ten first questions at once start one host and one server, which stay, and are
 // started again when they were killed.
 func TestOneHostOneServer(t *testing.T) {
@@ -230,7 +181,7 @@ func TestOneHostOneServer(t *testing.T) {
 		all.Go(func() { c.at("at once", "definition", "a.go:5:F", "p/p.go:4") })
 	}
 	all.Wait()
-	first := c.theServer()
+	first := c.server()
 	if _, out := c.kx("host", "list", "-o", "jsonl"); strings.Count(out, `"name":"lsp-`) != 1 {
 		t.Errorf("hosts: %s", out)
 	}
@@ -238,7 +189,7 @@ func TestOneHostOneServer(t *testing.T) {
 		t.Errorf("%d servers run", n)
 	}
 	c.at("later", "definition", "a.go:5:F", "p/p.go:4")
-	if s := c.theServer(); s.PID != first.PID || s.State != "ready" || s.Name != "gopls" || s.Version != "v0.23.0" || s.OpenFiles != 1 || s.Memory < 1<<20 {
+	if s := c.server(); s.PID != first.PID || s.State != "ready" || s.Name != "gopls" || s.Version != "v0.23.0" || s.OpenFiles != 1 || s.Memory < 1<<20 {
 		t.Errorf("later it is %+v, not %d", s, first.PID)
 	}
 	for i := range 3 {
@@ -253,7 +204,7 @@ func TestOneHostOneServer(t *testing.T) {
 			t.Errorf("killed three times: %d %+v", exit, a)
 		}
 	}
-	if s := c.theServer(); s.State != "failed" {
+	if s := c.server(); s.State != "failed" {
 		t.Errorf("it is %+v", s)
 	}
 }

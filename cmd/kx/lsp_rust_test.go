@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,44 +14,14 @@ import (
 	"github.com/kxtools/kx/pkg/wire"
 )
 
-// crate is a workspace with the sample in Rust, in a home of its own.
-type crate struct {
-	*testing.T
-	work  string
-	key   string
-	env   []string
-	known map[string]lsptest.Place
-}
-
-func newCrate(t *testing.T) *crate {
+// newCrate is a workspace with the sample in Rust, whose code is trusted.
+func newCrate(t *testing.T) *project {
 	t.Helper()
-	real := func(dir string) string {
-		dir, err := filepath.EvalSymlinks(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return dir
-	}
-	home := real(t.TempDir())
-	run, err := os.MkdirTemp("", "kx") // short: a socket's name has 100 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &crate{T: t, work: filepath.Join(home, "p")}
-	c.env = []string{
-		"HOME=" + home, "KX_STATE_DIR=" + filepath.Join(home, "state"), "KX_CONFIG_DIR=" + filepath.Join(home, "config"), "KX_RUNTIME_DIR=" + run,
-		"PATH=" + strings.Join(append([]string{filepath.Dir(where(t, "kx"))}, lsptest.Servers(t)...), ":"),
-		"RUSTUP_HOME=" + rustup(),
-	}
-	t.Cleanup(func() {
-		c.kx("host", "stop", "--all")
-		os.RemoveAll(run)
-	})
+	c := newProject(t, nil)
+	c.env = append(c.env, "RUSTUP_HOME="+rustup())
 	c.known = lsptest.Sample(t, "rust", c.work)
 	c.write("../config/config.toml", "[sandbox]\nenv = [\"RUSTUP_HOME\"]\n")
-	_, key := c.kx("config", "path", "approver-key") // which makes it
-	c.key = strings.TrimSpace(key)
-	if exit, out := c.kx("trust", "add", "--level", "code", "--key", c.key); exit != 0 {
+	if exit, out := c.kx("trust", "add", "--level", "code", "--key", c.key()); exit != 0 {
 		t.Fatalf("trust add: %d %s", exit, out)
 	}
 	return c
@@ -68,101 +36,6 @@ func rustup() string {
 	return filepath.Join(home, ".rustup")
 }
 
-func where(t *testing.T, program string) string {
-	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func (c *crate) path(name string) string { return filepath.Join(c.work, name) }
-
-func (c *crate) write(name, text string) {
-	c.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(c.path(name)), 0o700), os.WriteFile(c.path(name), []byte(text), 0o600)); err != nil {
-		c.Fatal(err)
-	}
-}
-
-func (c *crate) remove(name string) {
-	c.Helper()
-	if err := os.Remove(c.path(name)); err != nil {
-		c.Fatal(err)
-	}
-}
-
-// kx runs a line in the workspace.
-func (c *crate) kx(args ...string) (exit int, stdout string) {
-	c.Helper()
-	cmd := exec.Command(where(c.T, "kx"), args...)
-	cmd.Dir, cmd.Env = c.work, c.env
-	out, err := cmd.Output()
-	if ran := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ran) {
-		c.Fatal(err)
-	}
-	return cmd.ProcessState.ExitCode(), string(out)
-}
-
-// ask asks a question.
-func (c *crate) ask(verb string, args ...string) (int, *wire.CodeAnswer) {
-	c.Helper()
-	exit, out := c.kx(append([]string{"lsp", verb, "-o", "json"}, args...)...)
-	a := &wire.CodeAnswer{}
-	if err := json.Unmarshal([]byte(out), a); err != nil {
-		c.Fatalf("%s %q: %d %v: %s", verb, args, exit, err, out)
-	}
-	return exit, a
-}
-
-// places are those of an answer.
-func places(a *wire.CodeAnswer) string {
-	list := []string{}
-	for _, l := range a.Locations {
-		list = append(list, fmt.Sprintf("%s:%d", l.Path, l.Line))
-	}
-	slices.Sort(list)
-	return strings.Join(list, " ")
-}
-
-// at asks where something is, once.
-func (c *crate) at(what, verb, address, want string) {
-	c.Helper()
-	if exit, a := c.ask(verb, address, "--wait", "60s"); exit != 0 || places(a) != want {
-		c.Errorf("%s: %s %s: %d %s %q, not %q: %s", what, verb, address, exit, a.State, places(a), want, a.Reason)
-	}
-}
-
-// finds asks for diagnostics, once. Each is LINE:CODE.
-func (c *crate) finds(what, file, state, want string) *wire.CodeAnswer {
-	c.Helper()
-	exit, a := c.ask("diagnostics", file, "--wait", "60s")
-	list := []string{}
-	for _, d := range a.Diagnostics {
-		list = append(list, fmt.Sprintf("%d:%s", d.Line, d.Code))
-	}
-	exits := map[string]int{wire.CodeClean: 0, wire.CodeFindings: 1, wire.CodeUnavailable: 5, wire.CodePending: 124}
-	if got := strings.Join(list, " "); a.State != state || exit != exits[state] || got != want {
-		c.Errorf("%s: %s: %d %s %q, not %s %q: %s", what, file, exit, a.State, got, state, want, a.Reason)
-	}
-	return a
-}
-
-// server is the process of the server.
-func (c *crate) server() (pid int) {
-	c.Helper()
-	_, out := c.kx("lsp", "status", "--json")
-	var list []wire.LanguageServer
-	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) > 1 {
-		c.Fatalf("%v: %s", err, out)
-	}
-	for _, s := range list {
-		pid = s.PID
-	}
-	return pid
-}
-
 const (
 	calls = "mod price;\n\nfn main() {\n    let sum = price::total(3);\n    println!(\"{sum}\");\n}\n"
 	total = "pub fn total(n: u32) -> u32 {\n    n + 1\n}\n"
@@ -170,14 +43,6 @@ const (
 
 // moved is a value that is used after it went: what only the compiler finds.
 const moved = "    let v = vec![1];\n    let w = v;\n    println!(\"{v:?} {w:?}\");\n"
-
-// rounds is how often something is tried that hangs on time.
-func rounds(few, many int) int {
-	if os.Getenv("KX_STRESS") != "" {
-		return many
-	}
-	return few
-}
 
 // Every answer is from the disk as it is, by one question after each change.
 func TestRustIsNeverStale(t *testing.T) {
@@ -201,7 +66,7 @@ func TestRustIsNeverStale(t *testing.T) {
 	c.write("src/main.rs", calls)
 	c.write("src/price.rs", total)
 	c.at("both changed", "definition", "src/main.rs:4:total", "src/price.rs:1")
-	pid := c.server()
+	pid := c.server().PID
 	for i := range rounds(20, 100) {
 		lines := strings.Repeat("//\n", i%4)
 		c.write("src/price.rs", lines+total)
@@ -246,7 +111,7 @@ func TestRustIsNeverStale(t *testing.T) {
 	c.at("renamed", "definition", "src/main.rs:4:total", "src/cost.rs:1")
 	c.write("src/bin/more.rs", "fn main() {\n    one();\n}\nfn one() {}\n")
 	c.at("a new program", "definition", "src/bin/more.rs:2:one", "src/bin/more.rs:4")
-	if now := c.server(); now != pid {
+	if now := c.server().PID; now != pid {
 		t.Errorf("the server is another one: %d, %d", pid, now)
 	}
 	manifest := "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"
@@ -388,15 +253,15 @@ func TestRustNeedsTrust(t *testing.T) {
 	c := newCrate(t)
 	c.write("a.py", "one = 1\n\nprint(one)\n")
 	c.at("trusted", "definition", c.known["total.call"].String(), "src/price.rs:21")
-	if exit, out := c.kx("trust", "rm", "--key", c.key); exit != 0 {
+	if exit, out := c.kx("trust", "rm", "--key", c.key()); exit != 0 {
 		t.Fatalf("trust rm: %d %s", exit, out)
 	}
 	exit, a := c.ask("definition", c.known["total.call"].String())
 	if exit != 5 || a.State != wire.CodeUnavailable || a.Hint != "kx trust add --level code" || len(a.Locations) > 0 {
 		t.Errorf("trust was withdrawn: %d %+v", exit, a)
 	}
-	if pid := c.server(); pid != 0 {
-		t.Errorf("it runs on: %d", pid)
+	if s := c.server(); s.PID != 0 {
+		t.Errorf("it runs on: %+v", s)
 	}
 	c.at("Python", "definition", "a.py:3:one", "a.py:1")
 	if exit, a := c.ask("diagnostics", "--wait", "60s"); exit != 5 || len(a.Skipped) != 1 || a.Skipped[0].Language != "rust" {
