@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"io"
-	"runtime/debug"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -50,7 +49,6 @@ func Run(ctx context.Context, f Frame, said io.Writer) error {
 		if log, err = resident.OpenLog(st, f.Name, time.Now()); err != nil {
 			return err
 		}
-		_ = debug.SetCrashOutput(log.File(), debug.CrashOptions{}) // without it only the reason of a crash is lost
 		srv.Handle, end, err = f.Begin(ctx, st, zerolog.New(log).With().Timestamp().Logger())
 		return err
 	}

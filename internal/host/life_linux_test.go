@@ -55,7 +55,16 @@ func framed(arg map[string]string) error {
 				return nil, nil, err
 			}
 			go walled.Wait()
-			return tell, func() { log.Info().Msg("it ends") }, nil
+			answer := func(ctx context.Context, r *sock.Request, send func(any) error) (any, error) {
+				if r.Verb == "crash" {
+					for range 3 << 10 { // more than the log and the one before it hold
+						log.Info().Msg(strings.Repeat("x", 1<<10))
+					}
+					panic("these are the last words")
+				}
+				return tell(ctx, r, send)
+			}
+			return answer, func() { log.Info().Msg("it ends") }, nil
 		},
 	}, os.Stdout)
 }
@@ -222,6 +231,18 @@ func TestEndTakesAllAlong(t *testing.T) {
 				t.Errorf("the next one: %+v, %v", d, err)
 			}
 		})
+	}
+}
+
+// The last words of one that crashes are in its log, however long that has become.
+func TestLastWords(t *testing.T) {
+	f := newFrame(t)
+	if err := f.connect(f.resident("one", time.Hour)).Ask(context.Background(), "crash", nil, &told{}); !errors.Is(err, socket.ErrClosed) {
+		t.Errorf("the request ended with %v", err)
+	}
+	log, err := os.ReadFile(filepath.Join(f.st.Dir(), "hosts/one.log"))
+	if err != nil || !strings.Contains(string(log), "these are the last words") {
+		t.Errorf("%v, the log ends in %q", err, log[max(0, len(log)-100):])
 	}
 }
 

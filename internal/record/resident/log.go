@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -22,8 +23,9 @@ const (
 	maxRecord = 64 << 10
 )
 
-// Log is the log of a resident: an io.Writer of records, a line each. It has a bound,
-// and a disk that is full does not hold up whoever writes.
+// Log is the log of this process, a resident: an io.Writer of records, a line each. It
+// has a bound, and a disk that is full does not hold up whoever writes. If the process
+// crashes, its last words go there, too.
 type Log struct {
 	mu   sync.Mutex
 	path string
@@ -57,11 +59,9 @@ func (l *Log) open(how int) error {
 		return err
 	}
 	l.f, l.size = f, fi.Size()
+	_ = debug.SetCrashOutput(f, debug.CrashOptions{}) // without it only the reason of a crash is lost
 	return nil
 }
-
-// File is where the last words of a process that crashes go.
-func (l *Log) File() *os.File { return l.f }
 
 // Write writes a record. It always reports success: there is nobody to tell.
 func (l *Log) Write(record []byte) (int, error) {
