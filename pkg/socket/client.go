@@ -22,7 +22,6 @@ type Client struct {
 
 	conn    net.Conn
 	writing chan struct{} // holds a token while a line is written
-	ended   chan struct{} // closed when nothing more can come
 
 	mu   sync.Mutex
 	next int64
@@ -31,7 +30,7 @@ type Client struct {
 }
 
 func newClient(conn net.Conn) *Client {
-	return &Client{conn: conn, writing: make(chan struct{}, 1), ended: make(chan struct{}), open: map[int64]*inbox{}}
+	return &Client{conn: conn, writing: make(chan struct{}, 1), open: map[int64]*inbox{}}
 }
 
 // Close ends the connection, and with it the requests that are under way.
@@ -58,11 +57,8 @@ func (c *Client) Do(ctx context.Context, verb string, args any, each func(result
 	if err != nil {
 		return err
 	}
-	switch err := c.write(ctx, line); {
-	case ctx.Err() != nil:
+	if c.write(ctx, line) != nil && ctx.Err() != nil { // or the host takes no more, and what it says last tells why
 		return c.cancel(id, ctx.Err())
-	case err != nil:
-		<-c.ended // the connection is over; why shows in what the host said last
 	}
 	for {
 		select {
@@ -154,7 +150,6 @@ func (b *inbox) ring() {
 
 // read hands answers to those who wait for them.
 func (c *Client) read(lines *bufio.Scanner) {
-	defer close(c.ended)
 	failed := error(ErrClosed)
 	for lines.Scan() {
 		var a answer

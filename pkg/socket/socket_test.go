@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -166,6 +167,66 @@ func TestWritesDoNotHoldEachOtherUp(t *testing.T) {
 	began := time.Now()
 	if err := c.Ask(within(t, 50*time.Millisecond), "ask", nil, nil); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > soon/2 {
 		t.Errorf("%v after %v", err, time.Since(began))
+	}
+}
+
+// A host that makes room reads no more and still answers; who asks then waits no longer
+// than it wants to.
+func TestHostReadsNoMore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	answer, ended := make(chan bool), make(chan bool)
+	go func() {
+		defer close(ended)
+		conn, err := ln.AcceptUnix()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		fmt.Fprintln(conn, `{"type":"hello","v":1,"nonce":"000102030405060708090a0b0c0d0e0f"}`)
+		for lines := bufio.NewScanner(conn); lines.Scan(); {
+			if strings.Contains(lines.Text(), "first") {
+				conn.CloseRead()
+				fmt.Fprintln(conn, `{"id":1,"result":1}`)
+				break
+			}
+		}
+		<-answer
+		fmt.Fprintln(conn, `{"id":1,"result":2}`)
+	}()
+	c, err := socket.Dial(within(t, soon), socket.Options{Socket: path, KeyName: "host"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	n := 0
+	err = c.Do(within(t, soon), "first", nil, func(json.RawMessage) (bool, error) {
+		if n++; n == 2 {
+			return false, nil
+		}
+		late := make(chan error, 1)
+		go func() { late <- c.Ask(within(t, 20*time.Millisecond), "second", nil, &n) }()
+		select {
+		case err := <-late:
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the second ends with %v", err)
+			}
+		case <-time.After(soon):
+			t.Error("the second hangs")
+		}
+		close(answer)
+		return true, nil
+	})
+	if err != nil || n != 2 {
+		t.Errorf("the first ends with %v after %d answers", err, n)
+	}
+	<-ended
+	if err := c.Ask(within(t, soon), "third", nil, &n); !errors.Is(err, socket.ErrClosed) {
+		t.Errorf("the third ends with %v", err)
 	}
 }
 
