@@ -34,9 +34,11 @@ func List(ctx context.Context, st *state.State) ([]wire.Host, error) {
 		return nil, err
 	}
 	hosts := make([]wire.Host, len(entries))
+	within, cancel := context.WithTimeout(ctx, infoTime)
+	defer cancel()
 	var all sync.WaitGroup
 	for i, e := range entries {
-		all.Go(func() { hosts[i] = ask(ctx, e, key, verbInfo) })
+		all.Go(func() { hosts[i] = ask(within, e, key, verbInfo) })
 	}
 	all.Wait()
 	list := hosts[:0]
@@ -51,8 +53,6 @@ func List(ctx context.Context, st *state.State) ([]wire.Host, error) {
 // ask asks a resident what it is, or tells it to stop.
 func ask(ctx context.Context, e resident.Entry, key []byte, verb string) wire.Host {
 	h := wire.Host{Type: "host", V: wire.Version, Name: e.Name, State: wire.HostSilent, PID: e.PID, Socket: e.Socket}
-	ctx, cancel := context.WithTimeout(ctx, infoTime)
-	defer cancel()
 	c, err := socket.Dial(ctx, socket.Options{Socket: e.Socket, KeyName: "host", Key: key})
 	if err == nil {
 		defer c.Close()

@@ -273,6 +273,18 @@ func TestStopWhileAsked(t *testing.T) {
 	}
 }
 
+// One that answers late, on a machine under load, still hears that it shall end.
+func TestStopLate(t *testing.T) {
+	f := newFrame(t)
+	f.connect(f.resident("one", time.Hour)).Close()
+	e := resident.List(f.st.Dir())[0]
+	syscall.Kill(e.PID, syscall.SIGSTOP)
+	time.AfterFunc(infoTime+200*time.Millisecond, func() { syscall.Kill(e.PID, syscall.SIGCONT) })
+	if h, err := Stop(context.Background(), f.st, e, soon); err != nil || h.State != wire.HostStopped {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
 // What does not answer is told of, and can be ended.
 func TestSilentOne(t *testing.T) {
 	f := newFrame(t)
