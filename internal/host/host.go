@@ -70,10 +70,11 @@ func (r Resident) Connect(ctx context.Context) (*socket.Client, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if starting.Err() != nil {
+		gone := errors.Is(err, errGone)
+		if starting.Err() != nil && (gone || errors.Is(err, context.DeadlineExceeded)) {
 			return nil, r.silent()
 		}
-		if !errors.Is(err, errGone) {
+		if !gone {
 			return nil, err
 		}
 		select {
@@ -138,6 +139,8 @@ func (r Resident) failure(err error) error {
 		return errGone
 	case errors.As(err, &e) && e.Code == sock.CodeOlder:
 		return errGone
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return r.silent()
 	}
 	return Failure("kxd "+r.Args[0], err)
 }
@@ -157,8 +160,9 @@ func Failure(who string, err error) error {
 	return fail.Unavailable("no_host", "%s can't be reached: %v", who, err).WithHint("kx doctor").Because(err)
 }
 
-func (r Resident) silent() error {
-	return fail.Unavailable("no_resident", "kxd %s does not answer", r.Args[0]).WithHint("kx doctor")
+// silent says that one lives and does not answer.
+func (r Resident) silent() *fail.Error {
+	return fail.Unavailable("no_resident", "kxd %s does not answer", r.Args[0]).WithHint("kx host list")
 }
 
 // start runs kxd and returns what it says: Ready or Busy. It inherits nothing.
@@ -186,7 +190,7 @@ func (r Resident) start(ctx context.Context) (string, error) {
 		return line, nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		cmd.Process.Kill() // it would only be in the way of the next one
-		return "", r.silent()
+		return "", r.silent().WithHint("kx doctor")
 	case line != "":
 		return "", fail.Unavailable("no_resident", "kxd %s: %s", r.Args[0], line).WithHint("kx doctor")
 	}

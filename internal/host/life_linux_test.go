@@ -305,6 +305,9 @@ func TestSilentOne(t *testing.T) {
 	if h := list[1]; h.Name != "two" || h.State != wire.HostRunning || h.Version != "1.0.0" || h.StartedAt == nil || h.MemoryBytes < 1<<20 || h.Clients != 0 {
 		t.Errorf("the other one is %+v", h)
 	}
+	if _, err := r.Connect(context.Background()); fail.As(err) == nil || fail.As(err).Code != "no_resident" || fail.As(err).Msg != "kxd framed does not answer" || fail.As(err).Hint != "kx host list" {
+		t.Errorf("who needs it is told %+v", fail.As(err))
+	}
 	if h, err := Stop(context.Background(), f.st, resident.List(f.st.Dir())[0], 100*time.Millisecond); err != nil || h.State != wire.HostKilled {
 		t.Errorf("%+v, %v", h, err)
 	}
