@@ -42,14 +42,11 @@ func Start(cmd *exec.Cmd, plan *jail.Plan) (*Child, error) {
 	return c, err
 }
 
-// Detach starts cmd as Start does, but leaves it to itself when this process ends.
+// Detach starts cmd as Start does, but leaves it to itself when this process ends,
+// however that is.
 func Detach(cmd *exec.Cmd) (*Child, error) {
 	c := &Child{cmd: cmd}
-	err := c.start(func(*syscall.SysProcAttr) {})
-	if err == nil {
-		leaders.Store(cmd.Process.Pid, true)
-	}
-	return c, err
+	return c, c.start(func(*syscall.SysProcAttr) {})
 }
 
 func (c *Child) start(bind func(*syscall.SysProcAttr)) error {

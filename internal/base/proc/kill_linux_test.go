@@ -26,6 +26,11 @@ func TestKillAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer outlives.Process.Kill()
+	detached := exec.Command("/bin/sleep", "101")
+	if _, err := Detach(detached); err != nil {
+		t.Fatal(err)
+	}
+	defer detached.Process.Kill()
 	started, err := Start(child, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -59,8 +64,10 @@ func TestKillAll(t *testing.T) {
 	if left := started.End(); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
-	if err := outlives.Process.Signal(syscall.Signal(0)); err != nil {
-		t.Errorf("who should outlive it has ended: %v", err)
+	for _, cmd := range []*exec.Cmd{outlives, detached} {
+		if p, ok := readStat(cmd.Process.Pid); !ok || p.zombie {
+			t.Errorf("who should outlive it has ended: %q", cmd.Args)
+		}
 	}
 	leaders.Range(func(pid, _ any) bool { t.Errorf("process %v is still known", pid); return true })
 }
