@@ -10,7 +10,6 @@ import (
 // requests are those of one client that are under way.
 type requests struct {
 	all sync.WaitGroup
-	max int
 
 	mu    sync.Mutex
 	count int
@@ -21,8 +20,8 @@ type requests struct {
 func (q *requests) begin(ctx context.Context, id int64, do func(context.Context)) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.count == q.max {
-		return fail.Limit("too_many_requests", "%d requests of this client are under way", q.max)
+	if q.count == maxOpen {
+		return fail.Limit("too_many_requests", "%d requests of this client are under way", maxOpen)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	q.count++

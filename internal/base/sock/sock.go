@@ -147,9 +147,7 @@ func (s *Server) Clients() int {
 // Serve takes connections until ctx ends, nobody has been there for a while, or it
 // makes room for another one. It then waits for the handlers.
 func (s *Server) Serve(ctx context.Context, ln *net.UnixListener) error {
-	if s.patience == 0 {
-		s.patience, s.grace = patience, cmp.Or(s.grace, grace)
-	}
+	s.patience, s.grace = cmp.Or(s.patience, patience), cmp.Or(s.grace, grace)
 	if s.Outdated == nil {
 		s.Outdated = func() bool { return false }
 	}
@@ -208,7 +206,7 @@ func (s *Server) serve(ctx, leaving context.Context, c *net.UnixConn) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	open := requests{max: maxOpen, byID: map[int64]*context.CancelFunc{}}
+	open := requests{byID: map[int64]*context.CancelFunc{}}
 	for lines.Scan() && leaving.Err() == nil {
 		r, err := parseRequest(lines.Bytes())
 		switch {
