@@ -37,7 +37,7 @@ func Start(cmd *exec.Cmd, plan *jail.Plan) (*Child, error) {
 		c.cell.Started(err)
 	}
 	if err == nil {
-		leaders.Store(cmd.Process.Pid, true)
+		leaders.Store(cmd.Process.Pid, c) // also if the caller forgets it: its walls fall with what it holds open
 	}
 	return c, err
 }

@@ -5,10 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/kxtools/kx/internal/base/jail"
 )
 
 // A child of Start and what stays in its session live beside commands; its end
@@ -51,5 +55,27 @@ func TestStartEndsAllThatCameFromIt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What runs behind walls goes on though nobody holds on to its Child.
+func TestChildForgotten(t *testing.T) {
+	cmd := &exec.Cmd{Env: []string{}}
+	if _, err := Start(cmd, &jail.Plan{Kind: jail.Full, Argv: []string{"/bin/sleep", "100"}, Dir: "/", Network: true, Minimal: os.Getuid() == 0}); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for range 10 {
+		runtime.GC()
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended: %v", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	c, _ := leaders.Load(cmd.Process.Pid)
+	if left := c.(*Child).End(); len(left) > 0 {
+		t.Errorf("left %v", left)
 	}
 }
