@@ -237,7 +237,12 @@ func TestEndTakesAllAlong(t *testing.T) {
 // The last words of one that crashes are in its log, however long that has become.
 func TestLastWords(t *testing.T) {
 	f := newFrame(t)
-	if err := f.connect(f.resident("one", time.Hour)).Ask(context.Background(), "crash", nil, &told{}); !errors.Is(err, socket.ErrClosed) {
+	r := f.resident("one", time.Hour)
+	c := f.connect(r)
+	pid, _, _ := resident.Read(r.Lock)
+	_, stray := f.family(pid)
+	defer syscall.Kill(stray, syscall.SIGKILL)
+	if err := c.Ask(context.Background(), "crash", nil, &told{}); !errors.Is(err, socket.ErrClosed) {
 		t.Errorf("the request ended with %v", err)
 	}
 	log, err := os.ReadFile(filepath.Join(f.st.Dir(), "hosts/one.log"))
