@@ -149,12 +149,13 @@ func (r Resident) failure(err error) error {
 // the resident.
 func Failure(who string, err error) error {
 	var e *socket.Error
+	var known *fail.Error
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &e):
 		return &fail.Error{Code: e.Code, Exit: e.Exit, Msg: e.Message, Hint: e.Hint}
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
 	return fail.Unavailable("no_host", "%s can't be reached: %v", who, err).WithHint("kx doctor").Because(err)

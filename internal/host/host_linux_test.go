@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -357,6 +358,30 @@ func TestStartFails(t *testing.T) {
 	h.Resident.Kxd = filepath.Join(t.TempDir(), "kxd")
 	if _, _, err := h.try(context.Background()); fail.Exit(err) != fail.ExitUnavailable || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("without a program: %v", err)
+	}
+}
+
+// What is known of a failure is told as it is.
+func TestFailure(t *testing.T) {
+	newer := fail.Unavailable("newer_host", "it is newer").WithHint("kx version")
+	for name, c := range map[string]struct {
+		err  error
+		want *fail.Error
+	}{
+		"an answer":  {&socket.Error{Code: "not_pending", Exit: 7, Message: "it is answered", Hint: "kx approve list"}, fail.New("not_pending", 7, "it is answered").WithHint("kx approve list")},
+		"of kx":      {fmt.Errorf("%w", newer), newer},
+		"unexpected": {io.ErrUnexpectedEOF, fail.Unavailable("no_host", "the host can't be reached: unexpected EOF").WithHint("kx doctor")},
+	} {
+		got := fail.As(Failure("the host", c.err))
+		if got == nil || got.Code != c.want.Code || got.Exit != c.want.Exit || got.Msg != c.want.Msg || got.Hint != c.want.Hint {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if err := Failure("the host", nil); err != nil {
+		t.Errorf("without one: %v", err)
+	}
+	if err := Failure("the host", context.Canceled); err != context.Canceled {
+		t.Errorf("of one who gave up: %v", err)
 	}
 }
 
