@@ -17,7 +17,6 @@ import (
 )
 
 // AskCode asks the language host of a workspace about code, starting it if need be.
-// One whose workspace was replaced ends, and the next one is asked.
 func (s *Site) AskCode(ctx context.Context, env *tool.Env, verb string, q wire.CodeQuery) (*wire.CodeAnswer, error) {
 	raw, err := wire.Marshal(q)
 	if err != nil {
@@ -25,13 +24,18 @@ func (s *Site) AskCode(ctx context.Context, env *tool.Env, verb string, q wire.C
 	}
 	args := door.Args{Query: raw, Setup: s.languageSetup(env.Standing)}
 	var a wire.CodeAnswer
-	for again := false; ; again = true {
-		err := s.askHost(ctx, env.Workspace, verb, args, &a)
-		var e *socket.Error
-		if again || !errors.Is(err, socket.ErrClosed) && !(errors.As(err, &e) && e.Code == door.Moved) {
-			return &a, host.Failure("the language host", err)
-		}
+	return &a, twice(func() error { return s.askHost(ctx, env.Workspace, verb, args, &a) })
+}
+
+// twice asks a host, and the next one if that has just ended, as one whose workspace was
+// replaced does.
+func twice(ask func() error) error {
+	err := ask()
+	var e *socket.Error
+	if errors.Is(err, socket.ErrClosed) || errors.As(err, &e) && e.Code == door.Moved {
+		err = ask()
 	}
+	return host.Failure("the language host", err)
 }
 
 func (s *Site) askHost(ctx context.Context, root, verb string, args door.Args, a *wire.CodeAnswer) error {
@@ -72,6 +76,15 @@ func (s *Site) LanguageHost(ctx context.Context, verb, language string, start bo
 	if o.State, err = s.Peek(); err != nil {
 		return nil, err
 	}
+	var list []json.RawMessage
+	err = twice(func() (err error) {
+		list, err = s.askServers(ctx, o, verb, language, start)
+		return err
+	})
+	return list, err
+}
+
+func (s *Site) askServers(ctx context.Context, o judge.Options, verb, language string, start bool) ([]json.RawMessage, error) {
 	c, err := s.reachLanguageHost(ctx, o.Workspace, start)
 	if c == nil || err != nil {
 		return nil, err
@@ -101,7 +114,7 @@ func (s *Site) LanguageHost(ctx context.Context, verb, language string, start bo
 		list = append(list, doc)
 		return true, nil
 	})
-	return list, host.Failure("the language host", err)
+	return list, err
 }
 
 // reachLanguageHost connects to a host; nil if none runs and none shall be started.

@@ -87,16 +87,17 @@ func (h *Host) Handle(ctx context.Context, r *sock.Request, send func(any) error
 	case r.Verb == "status":
 		return h.status(send)
 	case r.Verb == "doctor":
-		return h.doctor(ctx, q, send)
+		doc, err = h.doctor(ctx, q, send)
 	case r.Verb == "diagnostics", r.Verb == "symbols", ask.Knows(r.Verb):
-		a, err := h.Answer(ctx, q)
-		if errors.Is(err, disk.ErrMoved) {
-			h.end()
-			return nil, moved(h.root)
-		}
-		return a, err
+		doc, err = h.Answer(ctx, q)
+	default:
+		return nil, fail.Usage("this host knows no verb %q", r.Verb)
 	}
-	return nil, fail.Usage("this host knows no verb %q", r.Verb)
+	if errors.Is(err, disk.ErrMoved) {
+		h.end()
+		return nil, moved(h.root)
+	}
+	return doc, err
 }
 
 // moved is the error where the folder of the host is another one now.
