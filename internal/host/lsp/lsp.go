@@ -273,6 +273,7 @@ func (h *Host) answer(ctx context.Context, r *request, a *wire.CodeAnswer) error
 		if one != nil {
 			*a = *one
 			a.Language = l.Name
+			ask.CutDiagnostics(q, a)
 		}
 		return err
 	}
@@ -310,21 +311,19 @@ func (h *Host) begin(a *wire.CodeAnswer, v *service.View) {
 	}
 }
 
-// one answers with the diagnostics of one file.
+// one answers with the diagnostics of one file, all of them.
 func (h *Host) one(ctx context.Context, r *request, s *service.Service, path string) (*wire.CodeAnswer, error) {
 	a := &wire.CodeAnswer{Type: "lsp_diagnostics", V: wire.Version, Path: h.code.Show(path), State: wire.CodePending}
 	err := s.Do(ctx, &r.setup, []string{path}, func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
 		found, err := h.code.Diagnose(ctx, v, path)
-		a.State = wire.CodePending
-		a.Diagnostics, a.Total = found, len(found)
+		a.State, a.Diagnostics = wire.CodePending, found
 		if err != nil {
 			return err
 		}
 		if a.State = wire.CodeClean; slices.ContainsFunc(found, ask.IsFinding) {
 			a.State = wire.CodeFindings
 		}
-		ask.CutDiagnostics(&r.query, a)
 		return nil
 	})
 	if errors.Is(err, ask.ErrUnsettled) {

@@ -22,17 +22,8 @@ import (
 	"github.com/kxtools/kx/pkg/wire"
 )
 
-// TestMain lets the test binary be the server.
-func TestMain(m *testing.M) {
-	if faketest.Called() {
-		os.Exit(faketest.Main())
-	}
-	os.Exit(m.Run())
-}
-
 // A host that nobody asks ends, and its servers with it; one question puts that off.
 func TestIdle(t *testing.T) {
-	const patience = time.Minute
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,103 @@
+package lsp
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kxtools/kx/internal/gate/sandbox"
+	"github.com/kxtools/kx/internal/host/lsp/disk"
+	"github.com/kxtools/kx/internal/host/lsp/door"
+	"github.com/kxtools/kx/internal/host/lsp/faketest"
+	"github.com/kxtools/kx/internal/host/lsp/service"
+	"github.com/kxtools/kx/internal/record/config"
+	"github.com/kxtools/kx/pkg/wire"
+)
+
+// patience is what a loaded machine may need for what takes a moment.
+const patience = time.Minute
+
+// TestMain lets the test binary be the server.
+func TestMain(m *testing.M) {
+	if faketest.Called() {
+		os.Exit(faketest.Main())
+	}
+	os.Exit(m.Run())
+}
+
+// bench is a host whose servers are fake ones, in a workspace of its own.
+type bench struct {
+	*testing.T
+	*Host
+	setup door.Setup
+	ended bool
+}
+
+// open returns one with a server for each extension, told what to do.
+func open(t *testing.T, servers map[string][]string) *bench {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{T: t, setup: door.Setup{Code: true, Env: []string{"PATH=/usr/bin:/bin", "GORACE=atexit_sleep_ms=0"}}}
+	for ext, does := range servers {
+		b.setup.Servers = append(b.setup.Servers, config.LanguageServer{
+			Name: "fake" + ext, Command: faketest.Argv(t, append(does, "ext="+ext)...), Extensions: map[string]string{ext: "fake"}})
+	}
+	b.Host = New(&service.Shared{
+		Root: root, Scanner: disk.New(root), Walls: func() sandbox.Walls { return sandbox.Walls{} },
+		Confine: func(string, *door.Setup, []string) (*sandbox.Cell, error) { return nil, nil },
+		Log:     t.Logf,
+	}, func() { b.ended = true })
+	t.Cleanup(b.Close)
+	return b
+}
+
+func (b *bench) write(name, text string) {
+	b.Helper()
+	if err := os.WriteFile(filepath.Join(b.root, name), []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// ask asks, and waits as long as it takes.
+func (b *bench) ask(verb string, q wire.CodeQuery) *wire.CodeAnswer {
+	b.Helper()
+	return b.within(patience, verb, q)
+}
+
+func (b *bench) within(wait time.Duration, verb string, q wire.CodeQuery) *wire.CodeAnswer {
+	b.Helper()
+	if err := b.adopt(&b.setup); err != nil {
+		b.Fatal(err)
+	}
+	q.WaitMS = wait.Milliseconds()
+	a, err := b.Answer(context.Background(), &request{verb: verb, query: q, setup: b.setup})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return a
+}
+
+// What is left out of an answer is counted, wherever it is.
+func TestTotal(t *testing.T) {
+	const many = 150
+	b := open(t, map[string][]string{".fk": {"pull"}})
+	b.write("a.fk", strings.Repeat("BUG\n", many))
+	b.write("b.fk", "BUG\n")
+	all := many + 1
+	for _, limit := range []int{0, 10, all} {
+		a := b.ask("diagnostics", wire.CodeQuery{Limit: limit})
+		if shown := len(a.Diagnostics); a.Total != all || a.Truncated != (limit < all) || limit > 0 && shown != limit {
+			t.Errorf("limit %d: %d are shown of %d, truncated %v", limit, shown, a.Total, a.Truncated)
+		}
+		a = b.ask("diagnostics", wire.CodeQuery{Path: filepath.Join(b.root, "a.fk"), Limit: limit})
+		if shown := len(a.Diagnostics); a.Total != many || a.Truncated != (limit < many) {
+			t.Errorf("one file, limit %d: %d are shown of %d, truncated %v", limit, shown, a.Total, a.Truncated)
+		}
+	}
+}
