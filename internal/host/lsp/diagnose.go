@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,10 @@ import (
 // atOnce is how many files are diagnosed at once: servers have a queue of their own,
 // and this many keeps it filled.
 const atOnce = 4
+
+// maxSkipped is how many files are named that nothing is known of: they mostly have one
+// reason, and a line of the socket does not hold thousands.
+const maxSkipped = 100
 
 // everything answers with what the servers of all languages find in all files.
 func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) error {
@@ -81,15 +86,35 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 			return down
 		}
 	}
-	if len(a.Skipped) > 0 {
-		a.Reason = a.Skipped[0].Reason
+	a.Skipped = fewer(a.Skipped)
+	if i := slices.IndexFunc(a.Skipped, func(s wire.CodeSkipped) bool { return s.State == a.State }); i >= 0 {
+		a.Reason = a.Skipped[i].Reason
 	}
-	slices.SortFunc(a.Skipped, func(x, y wire.CodeSkipped) int {
-		return cmp.Or(compareStrings(x.Language, y.Language), compareStrings(x.Path, y.Path))
-	})
-	slices.SortStableFunc(a.Diagnostics, func(x, y wire.Diagnostic) int { return compareStrings(x.Path, y.Path) })
+	slices.SortStableFunc(a.Diagnostics, func(x, y wire.Diagnostic) int { return strings.Compare(x.Path, y.Path) })
 	ask.CutDiagnostics(&r.query, a)
 	return nil
+}
+
+// fewer sorts what was skipped, and only counts what is more than an answer names.
+func fewer(list []wire.CodeSkipped) []wire.CodeSkipped {
+	slices.SortFunc(list, func(x, y wire.CodeSkipped) int {
+		return cmp.Or(strings.Compare(x.Language, y.Language), strings.Compare(x.Path, y.Path))
+	})
+	if len(list) <= maxSkipped {
+		return list
+	}
+	type kind struct{ language, state string }
+	kept, more := slices.Clone(list[:maxSkipped]), map[kind]int{}
+	for _, s := range list[maxSkipped:] {
+		more[kind{s.Language, s.State}]++
+	}
+	for _, s := range list[maxSkipped:] {
+		if n := more[kind{s.Language, s.State}]; n > 0 {
+			delete(more, kind{s.Language, s.State})
+			kept = append(kept, wire.CodeSkipped{Language: s.Language, State: s.State, Reason: fmt.Sprintf("%d more files, %s", n, s.Reason)})
+		}
+	}
+	return kept
 }
 
 // oneOf is one where a panic would be nobody's.
@@ -107,5 +132,3 @@ func reason(err error) string {
 	}
 	return err.Error()
 }
-
-func compareStrings(a, b string) int { return strings.Compare(a, b) }

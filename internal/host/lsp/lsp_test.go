@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,5 +100,32 @@ func TestTotal(t *testing.T) {
 		if shown := len(a.Diagnostics); a.Total != many || a.Truncated != (limit < many) {
 			t.Errorf("one file, limit %d: %d are shown of %d, truncated %v", limit, shown, a.Total, a.Truncated)
 		}
+	}
+}
+
+// Of many files that nothing is known of, some are named and the others counted.
+func TestManySkipped(t *testing.T) {
+	b := open(t, map[string][]string{".fk": {"pull", "loading=1h", "status"}})
+	const many = maxSkipped + 50
+	for i := range many {
+		b.write(fmt.Sprintf("%03d.fk", i), "let one\n")
+	}
+	a := b.within(0, "diagnostics", wire.CodeQuery{})
+	last := a.Skipped[len(a.Skipped)-1]
+	if len(a.Skipped) != maxSkipped+1 || last.Path != "" || last.State != wire.CodePending || !strings.HasPrefix(last.Reason, "50 more files, fake.fk is still") {
+		t.Errorf("%d are skipped, at last %+v", len(a.Skipped), last)
+	}
+}
+
+// The reason of an answer is that of its state.
+func TestReason(t *testing.T) {
+	b := open(t, map[string][]string{".fl": {"pull", "loading=1h", "status"}})
+	none := config.LanguageServer{Name: "none", Command: []string{"/none"}, Extensions: map[string]string{".fk": "fake"}}
+	b.setup.Servers = append([]config.LanguageServer{none}, b.setup.Servers...)
+	b.write("a.fk", "let one\n")
+	b.write("b.fl", "let one\n")
+	a := b.within(0, "diagnostics", wire.CodeQuery{})
+	if len(a.Skipped) != 2 || a.State != wire.CodePending || !strings.Contains(a.Reason, "fake.fl") {
+		t.Errorf("%s: %s; skipped %+v", a.State, a.Reason, a.Skipped)
 	}
 }
