@@ -32,6 +32,7 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 	asOf := snap.At.UTC()
 	a.AsOf, a.State = &asOf, wire.CodeClean
 	var mu sync.Mutex
+	var said []string
 	worse := func(state string) {
 		if slices.Index(states, state) > slices.Index(states, a.State) {
 			a.State = state
@@ -74,6 +75,7 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 					a.Skipped = append(a.Skipped, wire.CodeSkipped{Language: s.name, Path: h.code.Show(path), State: wire.CodeUnavailable, Reason: reason(err)})
 				default:
 					worse(one.State)
+					said = append(said, one.Note)
 					a.Diagnostics = append(a.Diagnostics, one.Diagnostics...)
 				}
 			})
@@ -86,6 +88,7 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 			return down
 		}
 	}
+	a.Note = notes(said...)
 	a.Skipped = fewer(a.Skipped)
 	if i := slices.IndexFunc(a.Skipped, func(s wire.CodeSkipped) bool { return s.State == a.State }); i >= 0 {
 		a.Reason = a.Skipped[i].Reason

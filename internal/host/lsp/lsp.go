@@ -9,7 +9,6 @@
 package lsp
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -283,7 +282,7 @@ func (h *Host) answer(ctx context.Context, r *request, a *wire.CodeAnswer) error
 	}
 	return s.Do(ctx, &r.setup, append(more, q.Path), func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
-		a.Note = cmp.Or(a.Note, note)
+		a.Note = notes(a.Note, note)
 		if r.verb == "symbols" {
 			return h.code.Symbols(ctx, v, q, a)
 		}
@@ -309,6 +308,17 @@ func (h *Host) begin(a *wire.CodeAnswer, v *service.View) {
 		means, _ := v.Server.Complain(what)
 		a.Note = v.Server.Name + " is not well: " + ask.Brief(means)
 	}
+}
+
+// notes are what is to be known of servers, each once.
+func notes(list ...string) string {
+	var each []string
+	for _, n := range list {
+		if n != "" && !slices.Contains(each, n) {
+			each = append(each, n)
+		}
+	}
+	return strings.Join(each, "; ")
 }
 
 // one answers with the diagnostics of one file, all of them.

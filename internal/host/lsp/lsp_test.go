@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -127,5 +128,34 @@ func TestReason(t *testing.T) {
 	a := b.within(0, "diagnostics", wire.CodeQuery{})
 	if len(a.Skipped) != 2 || a.State != wire.CodePending || !strings.Contains(a.Reason, "fake.fl") {
 		t.Errorf("%s: %s; skipped %+v", a.State, a.Reason, a.Skipped)
+	}
+}
+
+// A crash is told by the answer after it, once, whatever was asked.
+func TestCrashIsTold(t *testing.T) {
+	for verb, q := range map[string]wire.CodeQuery{"diagnostics": {}, "definition": {Symbol: "one"}, "symbols": {Query: "o"}} {
+		t.Run(verb, func(t *testing.T) {
+			b := open(t, map[string][]string{".fk": {"pull"}, ".fl": {"pull"}})
+			b.write("a.fk", "let one\n")
+			b.write("b.fl", "let other\n")
+			if a := b.ask(verb, q); a.Note != "" {
+				t.Fatalf("note %q", a.Note)
+			}
+			s, _ := b.service("a.fk")
+			if err := syscall.Kill(s.State().PID, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			for end := time.Now().Add(patience); s.State().State != "ended"; time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("it has not ended in %v", patience)
+				}
+			}
+			if a := b.ask(verb, q); strings.Count(a.Note, "fake.fk was started again: ") != 1 {
+				t.Errorf("%s: note %q", a.State, a.Note)
+			}
+			if a := b.ask(verb, q); a.Note != "" {
+				t.Errorf("it is told again: %q", a.Note)
+			}
+		})
 	}
 }

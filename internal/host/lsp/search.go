@@ -1,7 +1,6 @@
 package lsp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -33,16 +32,14 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 		one := wire.CodeAnswer{Type: a.Type, V: a.V, Language: w.name}
 		var places []ask.Place
 		var at []wire.CodeLocation
-		err := w.Do(ctx, &r.setup, holding(w, cmp.Or(r.query.Symbol, r.query.Query)), func(ctx context.Context, v *service.View) error {
+		err := w.Do(ctx, &r.setup, holding(w, r.query.Symbol), func(ctx context.Context, v *service.View) error {
 			h.begin(&one, v)
 			var err error
 			if places, err = h.code.Named(ctx, v, r.query.Symbol, r.query.Path); err != nil || len(places) == 0 {
 				return err
 			}
-			if at, err = h.code.Candidates(v, places); err != nil {
-				return err
-			}
-			return nil
+			at, err = h.code.Candidates(v, places)
+			return err
 		})
 		if err == nil && len(places) == 1 && len(several.Places) == 0 {
 			err = h.askAt(ctx, r, w, places[0], &one)
@@ -134,9 +131,10 @@ func (h *Host) askAt(ctx context.Context, r *request, w work, p ask.Place, a *wi
 		return err
 	}
 	q.Name = ""
+	before := a.Note // where it was looked for
 	return w.Do(ctx, &r.setup, append(more, p.Path), func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
-		a.Note = cmp.Or(a.Note, note)
+		a.Note = notes(before, a.Note, note)
 		at, err := h.code.At(v, p)
 		if err != nil {
 			return err
@@ -159,7 +157,7 @@ func (h *Host) search(ctx context.Context, r *request, a *wire.CodeAnswer) error
 	answered := 0
 	for _, w := range list {
 		one := wire.CodeAnswer{Type: a.Type, V: a.V}
-		err := w.Do(ctx, &r.setup, holding(w, cmp.Or(r.query.Symbol, r.query.Query)), func(ctx context.Context, v *service.View) error {
+		err := w.Do(ctx, &r.setup, holding(w, r.query.Query), func(ctx context.Context, v *service.View) error {
 			h.begin(&one, v)
 			return h.code.Find(ctx, v, &r.query, &one)
 		})
@@ -175,6 +173,7 @@ func (h *Host) search(ctx context.Context, r *request, a *wire.CodeAnswer) error
 			continue
 		}
 		answered++
+		one.Note = notes(last.Note, one.Note)
 		all, last = append(all, one.Symbols...), one
 		if answered == 1 {
 			last.Language = w.name

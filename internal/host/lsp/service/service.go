@@ -149,11 +149,12 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 	for try, pause := 1, retryPause; ; try++ {
 		v, err := s.view(ctx, setup, open)
 		if err == nil {
-			v.Crash = cmp.Or(s.tellCrash(), crashed)
+			v.Crash = cmp.Or(s.untold(), crashed)
 			err = v.ask(ctx, ask)
 		}
 		switch {
 		case err == nil:
+			s.told(v.Crash)
 			return nil
 		case ctx.Err() != nil && try > manyTries && errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return &Pending{s.candidates()[0].Name + " is overtaken by changes again and again"}
@@ -206,13 +207,20 @@ func (s *Service) awaitEnd(ctx context.Context) {
 	}
 }
 
-// tellCrash returns why the server ended, once.
-func (s *Service) tellCrash() error {
+// untold returns why the server ended, until an answer has told it.
+func (s *Service) untold() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.unsaid
-	s.unsaid = nil
-	return err
+	return s.unsaid
+}
+
+// told takes note that an answer has told why the server ended.
+func (s *Service) told(crash error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unsaid == crash {
+		s.unsaid = nil
+	}
 }
 
 // ask asks a server that can work. What was said of files that have changed meanwhile is

@@ -287,7 +287,11 @@ func TestToldLater(t *testing.T) {
 // ended; after three times it is left alone.
 func TestCrashes(t *testing.T) {
 	b := open(t, "die=textDocument/definition")
+	none := errors.New("no answer")
 	for i := range maxCrashes {
+		if err := b.Do(within(t, patience), &b.setup, nil, func(context.Context, *View) error { return none }); err != none {
+			t.Fatal(err)
+		}
 		text, crash, err := b.hover(within(t, patience), "a.fk", 0, 4)
 		if err != nil || !strings.Contains(text, "let one") || (crash == nil) != (i == 0) {
 			t.Fatalf("%d: %q, crash %v, %v", i, text, crash, err)
