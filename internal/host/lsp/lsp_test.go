@@ -159,3 +159,15 @@ func TestCrashIsTold(t *testing.T) {
 		})
 	}
 }
+
+// Who calls is told also by a server that escapes addresses in another way.
+func TestCallers(t *testing.T) {
+	for _, odd := range []string{"pull", "odd=escaped"} {
+		b := open(t, map[string][]string{".fk": {odd}})
+		b.write("a.fk", "let one\n\nlet two\n  one\n")
+		a := b.ask("callers", wire.CodeQuery{Path: filepath.Join(b.root, "a.fk"), Line: 1, Column: 5})
+		if len(a.Locations) != 1 || a.Locations[0].Path != "a.fk" || a.Locations[0].Name != "two" || a.Locations[0].Kind != "function" {
+			t.Errorf("%s: %+v", odd, a.Locations)
+		}
+	}
+}

@@ -114,7 +114,7 @@ func (w *Workspace) callers(ctx context.Context, v *service.View, q *wire.CodeQu
 		return err
 	}
 	var found []lsptype.Location
-	from := map[lsptype.Location]protocol.CallHierarchyItem{}
+	from := map[spot]protocol.CallHierarchyItem{}
 	for _, item := range items {
 		var calls []protocol.IncomingCall
 		if err := v.Call(ctx, "callHierarchy/incomingCalls", protocol.IncomingCallsParams{Item: item}, &calls); err != nil {
@@ -122,8 +122,9 @@ func (w *Workspace) callers(ctx context.Context, v *service.View, q *wire.CodeQu
 		}
 		for _, c := range calls {
 			for _, r := range c.FromRanges {
-				l := lsptype.Location{URI: c.From.URI, Range: r}
-				found, from[l] = append(found, l), c.From
+				found = append(found, lsptype.Location{URI: c.From.URI, Range: r})
+				path, _ := protocol.ToPath(c.From.URI) // which a server escapes in its own way
+				from[spot{path, !w.Inside(path), r}] = c.From
 			}
 		}
 	}
@@ -132,15 +133,11 @@ func (w *Workspace) callers(ctx context.Context, v *service.View, q *wire.CodeQu
 	}
 	for i := range a.Locations {
 		l := &a.Locations[i]
-		item := from[w.back(l)]
-		l.Name, l.Kind = item.Name, kindName(item.Kind)
+		if item, ok := from[spot{w.Abs(l.Path), l.Outside, lspRange(l.Range)}]; ok {
+			l.Name, l.Kind = item.Name, kindName(item.Kind)
+		}
 	}
 	return nil
-}
-
-// back is a location as the server gave it.
-func (w *Workspace) back(l *wire.CodeLocation) lsptype.Location {
-	return lsptype.Location{URI: protocol.FromPath(w.Abs(l.Path)), Range: lspRange(l.Range)}
 }
 
 // locations puts places into an answer: sorted, each once, the first ones that fit.

@@ -53,7 +53,7 @@ const Usage = `usage: fakelsp [WORD[=VALUE]...]
                    files found;  waits  makes requests wait
   unwatched        don't register for changes of files
   half             print half a header in place of the first answer, and no more
-  odd=KIND         answers of another shape: null, links, one, marked, flat; or with
+  odd=KIND         answers of another shape: null, links, one, marked, flat, escaped; or with
                    wrong places in them: places, ranges
   older            push what is of an older version;  only  that
   retrigger        take the first three pulls back

@@ -3,6 +3,7 @@ package faketest
 import (
 	"encoding/json"
 	"path/filepath"
+	"strings"
 
 	"github.com/sourcegraph/go-lsp"
 
@@ -43,6 +44,12 @@ func (s *server) odd(method string, result any) any {
 		return list
 	case kind == "ranges":
 		return s.ranges(result)
+	case kind == "escaped":
+		raw, err := json.Marshal(result)
+		if err != nil {
+			return err
+		}
+		return json.RawMessage(strings.ReplaceAll(string(raw), s.ext+`"`, "%2E"+s.ext[1:]+`"`))
 	}
 	return result
 }
