@@ -350,7 +350,7 @@ func (h *Host) checkPath(path string) error {
 	fi, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		if _, rootErr := os.Stat(h.root); rootErr != nil {
+		if h.shared.Scanner.Gone() {
 			return disk.ErrMoved
 		}
 		return fail.NotFound("no_such_file", "there is no file %s", h.code.Show(path))

@@ -2,6 +2,8 @@ package lsp
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/sock"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/host/lsp/disk"
 	"github.com/kxtools/kx/internal/host/lsp/door"
@@ -168,6 +172,24 @@ func TestCallers(t *testing.T) {
 		a := b.ask("callers", wire.CodeQuery{Path: filepath.Join(b.root, "a.fk"), Line: 1, Column: 5})
 		if len(a.Locations) != 1 || a.Locations[0].Path != "a.fk" || a.Locations[0].Name != "two" || a.Locations[0].Kind != "function" {
 			t.Errorf("%s: %+v", odd, a.Locations)
+		}
+	}
+}
+
+// A host whose workspace is another folder now answers nothing any more, and ends.
+func TestReplaced(t *testing.T) {
+	for _, verb := range []string{"doctor", "hover", "symbols"} {
+		b := open(t, map[string][]string{".fk": {"pull"}})
+		if err := errors.Join(os.Rename(b.root, b.root+".old"), os.Mkdir(b.root, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		args, err := json.Marshal(map[string]any{"setup": b.setup, "query": wire.CodeQuery{Path: filepath.Join(b.root, "a.fk"), Line: 1, Column: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.Handle(context.Background(), &sock.Request{Verb: verb, Args: args}, func(any) error { return nil })
+		if e := fail.As(err); e == nil || e.Code != door.Moved || !b.ended {
+			t.Errorf("%s: %v, ended %v", verb, err, b.ended)
 		}
 	}
 }
