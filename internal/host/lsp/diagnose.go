@@ -38,6 +38,10 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 			a.State = state
 		}
 	}
+	if snap.Partial {
+		worse(wire.CodeUnavailable)
+		a.Skipped = append(a.Skipped, wire.CodeSkipped{Path: ".", State: wire.CodeUnavailable, Reason: "not all of it was looked at: " + tooMany})
+	}
 	for _, s := range h.used(r, snap.Paths()) {
 		var group sync.WaitGroup
 		room := make(chan struct{}, atOnce)
@@ -92,6 +96,13 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 	a.Skipped = fewer(a.Skipped)
 	if i := slices.IndexFunc(a.Skipped, func(s wire.CodeSkipped) bool { return s.State == a.State }); i >= 0 {
 		a.Reason = a.Skipped[i].Reason
+	}
+	if closed := h.sight.of(h.root, &r.setup, snap.Unreadable); len(closed) > 0 { // nor may servers read those
+		why := "the folder can't be read"
+		if more := len(closed) - 1; more > 0 {
+			why += fmt.Sprintf(", like %d more", more)
+		}
+		a.Skipped = append(a.Skipped, wire.CodeSkipped{Path: h.code.Show(closed[0]), State: wire.CodeUnavailable, Reason: why})
 	}
 	slices.SortStableFunc(a.Diagnostics, func(x, y wire.Diagnostic) int { return strings.Compare(x.Path, y.Path) })
 	ask.CutDiagnostics(&r.query, a)

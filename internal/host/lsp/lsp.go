@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -38,6 +39,9 @@ const minWait = 2 * time.Second
 // maxMoved is how often a question is asked whose symbol moves, or whose servers are
 // replaced, while it is asked.
 const maxMoved = 5
+
+// tooMany is why not all files of a workspace are looked at.
+var tooMany = fmt.Sprintf("the workspace has more than %d folders or %d files", disk.MaxFolders, disk.MaxFiles)
 
 // Host answers for one workspace.
 type Host struct {
@@ -307,6 +311,9 @@ func (h *Host) begin(a *wire.CodeAnswer, v *service.View) {
 	} else if what, _ := v.Health(); what != "" {
 		means, _ := v.Server.Complain(what)
 		a.Note = v.Server.Name + " is not well: " + ask.Brief(means)
+	}
+	if v.Partial() {
+		a.Note = notes(a.Note, "what changes in some of the files is not seen: "+tooMany)
 	}
 }
 

@@ -193,3 +193,52 @@ func TestReplaced(t *testing.T) {
 		}
 	}
 }
+
+// A workspace that is not looked at as a whole is not clean.
+func TestTooLarge(t *testing.T) {
+	b := open(t, map[string][]string{".fk": {"pull"}})
+	b.write("a.fk", "let one\n")
+	for i := range disk.MaxFolders {
+		if err := os.Mkdir(filepath.Join(b.root, fmt.Sprint(i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := b.ask("diagnostics", wire.CodeQuery{})
+	if a.State != wire.CodeUnavailable || !strings.Contains(a.Reason, tooMany) || len(a.Skipped) != 1 || !strings.Contains(a.Note, tooMany) {
+		t.Errorf("%s: %s; note %s; skipped %v", a.State, a.Reason, a.Note, a.Skipped)
+	}
+	if err := os.Remove(filepath.Join(b.root, "0")); err != nil {
+		t.Fatal(err)
+	}
+	if a := b.ask("diagnostics", wire.CodeQuery{}); a.State != wire.CodeClean || a.Note != "" {
+		t.Errorf("%s, %s: note %s", a.State, a.Reason, a.Note)
+	}
+}
+
+// What can't be read is named, and the rest answered. A path that is too long is like one
+// without permission, also for root.
+func TestUnreadable(t *testing.T) {
+	b := open(t, map[string][]string{".fk": {"pull"}})
+	b.write("a.fk", "let one\n")
+	dir, err := os.OpenRoot(b.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Repeat("x", 250)
+	for range 20 {
+		if err := dir.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		below, err := dir.OpenRoot(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir.Close()
+		dir = below
+	}
+	dir.Close()
+	a := b.ask("diagnostics", wire.CodeQuery{})
+	if a.State != wire.CodeClean || len(a.Skipped) != 1 || !strings.HasPrefix(a.Skipped[0].Path, name) || a.Skipped[0].Reason != "the folder can't be read" {
+		t.Errorf("%s, %s: skipped %v", a.State, a.Reason, a.Skipped)
+	}
+}

@@ -95,6 +95,10 @@ func (p *pins) pinned(path string) bool {
 // Sent returns the number of an open file as it was sent last.
 func (v *View) Sent(path string) int { return v.open[path].version }
 
+// Partial reports whether there are more files than are looked at: what changes in the
+// others the server is not told.
+func (v *View) Partial() bool { return v.snap.Partial }
+
 // Files are all files of the workspace.
 func (v *View) Files() []string { return v.snap.Paths() }
 
