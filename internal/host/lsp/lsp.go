@@ -284,7 +284,7 @@ func (h *Host) answer(ctx context.Context, r *request, a *wire.CodeAnswer) error
 	if err != nil {
 		return err
 	}
-	return s.Do(ctx, &r.setup, append(more, q.Path), func(ctx context.Context, v *service.View) error {
+	err = s.Do(ctx, &r.setup, append(more, q.Path), func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
 		a.Note = notes(a.Note, note)
 		if r.verb == "symbols" {
@@ -296,6 +296,7 @@ func (h *Host) answer(ctx context.Context, r *request, a *wire.CodeAnswer) error
 		}
 		return h.code.Ask(ctx, v, r.verb, q, p, a)
 	})
+	return without(more, err)
 }
 
 // begin fills in what every answer says of its server. What an earlier try has

@@ -242,3 +242,35 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("%s, %s: skipped %v", a.State, a.Reason, a.Skipped)
 	}
 }
+
+// A file that was to be open beside that of the question, and went before it was, does
+// not matter.
+func TestBesideGone(t *testing.T) {
+	for name, q := range map[string]wire.CodeQuery{"position": {Path: "a.ts", Line: 1, Column: 5}, "symbol": {Symbol: "one"}} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, nil)
+			b.setup.Servers = []config.LanguageServer{{Name: "tsc", Command: faketest.Argv(t, "ext=.ts"), Extensions: map[string]string{".ts": "typescript"}}}
+			b.write("a.ts", "let one\n")
+			b.write("b.ts", "use one\n")
+			if q.Path != "" {
+				q.Path = filepath.Join(b.root, q.Path)
+			}
+			if err := b.adopt(&b.setup); err != nil {
+				t.Fatal(err)
+			}
+			s, _ := b.service("a.ts")
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for s.State().State == "" {
+					time.Sleep(time.Millisecond)
+				}
+				_ = os.Remove(filepath.Join(b.root, "b.ts"))
+			}()
+			if a := b.ask("references", q); a.State != wire.CodeOK || a.Total != 1 {
+				t.Errorf("%+v", a)
+			}
+			<-done
+		})
+	}
+}

@@ -32,7 +32,8 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 		one := wire.CodeAnswer{Type: a.Type, V: a.V, Language: w.name}
 		var places []ask.Place
 		var at []wire.CodeLocation
-		err := w.Do(ctx, &r.setup, holding(w, r.query.Symbol), func(ctx context.Context, v *service.View) error {
+		more := holding(w, r.query.Symbol)
+		err := w.Do(ctx, &r.setup, more, func(ctx context.Context, v *service.View) error {
 			h.begin(&one, v)
 			var err error
 			if places, err = h.code.Named(ctx, v, r.query.Symbol, r.query.Path); err != nil || len(places) == 0 {
@@ -41,6 +42,7 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 			at, err = h.code.Candidates(v, places)
 			return err
 		})
+		err = without(more, err)
 		if err == nil && len(places) == 1 && len(several.Places) == 0 {
 			err = h.askAt(ctx, r, w, places[0], &one)
 		}
@@ -132,7 +134,7 @@ func (h *Host) askAt(ctx context.Context, r *request, w work, p ask.Place, a *wi
 	}
 	q.Name = ""
 	before := a.Note // where it was looked for
-	return w.Do(ctx, &r.setup, append(more, p.Path), func(ctx context.Context, v *service.View) error {
+	err = w.Do(ctx, &r.setup, append(more, p.Path), func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
 		a.Note = notes(before, a.Note, note)
 		at, err := h.code.At(v, p)
@@ -142,6 +144,7 @@ func (h *Host) askAt(ctx context.Context, r *request, w work, p ask.Place, a *wi
 		a.Path = h.code.Show(p.Path)
 		return h.code.Ask(ctx, v, r.verb, &q, at, a)
 	})
+	return without(more, err)
 }
 
 // search answers with the symbols whose names fit a query.
@@ -157,11 +160,12 @@ func (h *Host) search(ctx context.Context, r *request, a *wire.CodeAnswer) error
 	answered := 0
 	for _, w := range list {
 		one := wire.CodeAnswer{Type: a.Type, V: a.V}
-		err := w.Do(ctx, &r.setup, holding(w, r.query.Query), func(ctx context.Context, v *service.View) error {
+		more := holding(w, r.query.Query)
+		err := w.Do(ctx, &r.setup, more, func(ctx context.Context, v *service.View) error {
 			h.begin(&one, v)
 			return h.code.Find(ctx, v, &r.query, &one)
 		})
-		if err != nil {
+		if err = without(more, err); err != nil {
 			state, why, fatal := skip(err)
 			if fatal {
 				return err

@@ -3,12 +3,14 @@ package lsp
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
 	"github.com/kxtools/kx/internal/host/lsp/ask"
 	"github.com/kxtools/kx/internal/host/lsp/language"
@@ -123,6 +125,19 @@ func holding(w work, name string) []string {
 		list = append(list, more...)
 	}
 	return list
+}
+
+// without is the error of a question that had more files open. One of them that went in
+// the meantime is none: it is asked again without that.
+func without(more []string, err error) error {
+	gone := func(path string) bool {
+		_, err := os.Stat(path)
+		return errors.Is(err, os.ErrNotExist)
+	}
+	if fail.Exit(err) == fail.ExitNotFound && slices.ContainsFunc(more, gone) {
+		return ask.ErrGone
+	}
+	return err
 }
 
 // anchors are files to be open for a question about no file: servers for TypeScript
