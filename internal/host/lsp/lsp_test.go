@@ -78,15 +78,19 @@ func (b *bench) ask(verb string, q wire.CodeQuery) *wire.CodeAnswer {
 
 func (b *bench) within(wait time.Duration, verb string, q wire.CodeQuery) *wire.CodeAnswer {
 	b.Helper()
-	if err := b.adopt(&b.setup); err != nil {
-		b.Fatal(err)
-	}
-	q.WaitMS = wait.Milliseconds()
-	a, err := b.Answer(context.Background(), &request{verb: verb, query: q, setup: b.setup})
+	a, err := b.try(wait, verb, q)
 	if err != nil {
 		b.Fatal(err)
 	}
 	return a
+}
+
+func (b *bench) try(wait time.Duration, verb string, q wire.CodeQuery) (*wire.CodeAnswer, error) {
+	if err := b.adopt(&b.setup); err != nil {
+		return nil, err
+	}
+	q.WaitMS = wait.Milliseconds()
+	return b.Answer(context.Background(), &request{verb: verb, query: q, setup: b.setup})
 }
 
 // What is left out of an answer is counted, wherever it is.
@@ -272,5 +276,15 @@ func TestBesideGone(t *testing.T) {
 			}
 			<-done
 		})
+	}
+}
+
+// An edit at a place that a file does not have is not made at another one.
+func TestEditElsewhere(t *testing.T) {
+	b := open(t, map[string][]string{".fk": {"odd=past"}})
+	b.write("a.fk", "let one\n")
+	a, err := b.try(patience, "rename", wire.CodeQuery{Path: filepath.Join(b.root, "a.fk"), Line: 1, Column: 5, NewName: "two"})
+	if e := fail.As(err); e == nil || e.Code != "rename_refused" || !strings.Contains(e.Msg, "line 9") {
+		t.Errorf("%+v, %v", a, err)
 	}
 }

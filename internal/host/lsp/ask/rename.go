@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -63,7 +64,12 @@ func (w *Workspace) edits(v *service.View, path string, edits []lsptype.TextEdit
 	sum := sha256.Sum256(content)
 	one := &wire.CodeEdits{Path: path, SHA256: hex.EncodeToString(sum[:])}
 	for _, e := range edits {
-		c := wire.CodeEdit{Start: text.Offset(e.Range.Start, v.Encoding()), End: text.Offset(e.Range.End, v.Encoding()), NewText: e.NewText}
+		start, errStart := text.Byte(e.Range.Start, v.Encoding())
+		end, errEnd := text.Byte(e.Range.End, v.Encoding())
+		if err := cmp.Or(errStart, errEnd); err != nil {
+			return nil, fail.Failed("rename_refused", "%s gives an edit of %s at a place that it does not have: %v", v.Server.Name, w.Show(path), err)
+		}
+		c := wire.CodeEdit{Start: start, End: end, NewText: e.NewText}
 		if c.Start > c.End {
 			return nil, fail.Failed("rename_refused", "%s gives an edit of %s that ends before it begins", v.Server.Name, w.Show(path))
 		}

@@ -54,7 +54,7 @@ const Usage = `usage: fakelsp [WORD[=VALUE]...]
   unwatched        don't register for changes of files
   half             print half a header in place of the first answer, and no more
   odd=KIND         answers of another shape: null, links, one, marked, flat, escaped; or with
-                   wrong places in them: places, ranges
+                   wrong places in them: places, ranges, past
   older            push what is of an older version;  only  that
   retrigger        take the first three pulls back
   says             print each method that it is told on standard error

@@ -44,6 +44,11 @@ func (s *server) odd(method string, result any) any {
 		return list
 	case kind == "ranges":
 		return s.ranges(result)
+	case kind == "past" && method == "textDocument/rename":
+		changes, _ := result.(object)["changes"].(map[lsp.DocumentURI][]lsp.TextEdit)
+		for _, edits := range changes {
+			edits[0].Range.End = lsp.Position{Line: 8}
+		}
 	case kind == "escaped":
 		raw, err := json.Marshal(result)
 		if err != nil {

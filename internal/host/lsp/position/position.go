@@ -118,10 +118,18 @@ func (t *Text) FromLSP(p lsp.Position, enc Encoding) (line, column int) {
 	return n + 1, utf8.RuneCountInString(t.text[l.start:offset]) + 1
 }
 
-// Offset is the byte at which a place stands, with the same clamping.
-func (t *Text) Offset(p lsp.Position, enc Encoding) int {
-	_, offset, _ := t.find(p, enc)
-	return offset
+// Byte is the byte of a place that the text must have: where something is changed, a
+// place that it doesn't have was meant for another text. The line after the last is its
+// end: that is how servers name the end of a last line that has no line end.
+func (t *Text) Byte(p lsp.Position, enc Encoding) (int, error) {
+	if p.Line == len(t.lines) && p.Character == 0 {
+		return len(t.text), nil
+	}
+	_, offset, ok := t.find(p, enc)
+	if !ok {
+		return 0, fmt.Errorf("line %d, unit %d is no place of the text", p.Line+1, p.Character)
+	}
+	return offset, nil
 }
 
 // find returns the index of the line and the offset of a place, and whether the text

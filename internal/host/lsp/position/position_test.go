@@ -68,7 +68,7 @@ func TestPlaces(t *testing.T) {
 			if line, column := x.FromLSP(p, enc); line != c.line || column != c.column {
 				t.Errorf("%v in %s is %d:%d, want %d:%d", p, enc, line, column, c.line, c.column)
 			}
-			if got := x.Offset(p, enc); got != c.offset {
+			if got := x.offset(p, enc); got != c.offset {
 				t.Errorf("%v in %s is at byte %d, want %d", p, enc, got, c.offset)
 			}
 		}
@@ -103,7 +103,7 @@ func TestPlacesThatAreNot(t *testing.T) {
 		{Line: 1, Character: 99}: {2, 2, 5}, {Line: 99, Character: 0}: {3, 1, 6},
 	} {
 		line, column := x.FromLSP(p, UTF16)
-		if got := [3]int{line, column, x.Offset(p, UTF16)}; got != want {
+		if got := [3]int{line, column, x.offset(p, UTF16)}; got != want {
 			t.Errorf("%v is %v, want %v", p, got, want)
 		}
 	}
@@ -150,46 +150,28 @@ func TestIdentifier(t *testing.T) {
 	}
 }
 
-func edit(l1, c1, l2, c2 int, text string) lsp.TextEdit {
-	return lsp.TextEdit{Range: lsp.Range{Start: lsp.Position{Line: l1, Character: c1}, End: lsp.Position{Line: l2, Character: c2}}, NewText: text}
+// offset is the byte of the place that FromLSP finds.
+func (t *Text) offset(p lsp.Position, enc Encoding) int {
+	_, offset, _ := t.find(p, enc)
+	return offset
 }
 
-func TestApply(t *testing.T) {
-	for name, c := range map[string]struct {
-		text  string
-		edits []lsp.TextEdit
-		want  string
-	}{
-		"none":                          {"a\xff", nil, "a\xff"},
-		"any order":                     {"one two\nthree", []lsp.TextEdit{edit(1, 0, 1, 5, "3"), edit(0, 0, 0, 3, "1"), edit(0, 4, 0, 7, "2")}, "1 2\n3"},
-		"behind an emoji":               {"😀 old\r\n\told", []lsp.TextEdit{edit(0, 3, 0, 6, "new"), edit(1, 1, 1, 4, "new")}, "😀 new\r\n\tnew"},
-		"insertions keep their order":   {"x", []lsp.TextEdit{edit(0, 1, 0, 1, "a"), edit(0, 1, 0, 1, "b"), edit(0, 0, 0, 0, "-")}, "-xab"},
-		"insertions, then a change":     {"xy", []lsp.TextEdit{edit(0, 0, 0, 0, "a"), edit(0, 0, 0, 1, "b")}, "aby"},
-		"one after the other":           {"xy", []lsp.TextEdit{edit(0, 0, 0, 1, "a"), edit(0, 1, 0, 2, "b")}, "ab"},
-		"a line end":                    {"a\nb\nc", []lsp.TextEdit{edit(0, 1, 1, 0, "")}, "ab\nc"},
-		"behind the last line":          {"a\nb", []lsp.TextEdit{edit(1, 0, 2, 0, "")}, "a\n"},
-		"the end of a line, generously": {"a\nb", []lsp.TextEdit{edit(0, 0, 0, 99, "x")}, "x\nb"},
-		"an empty text":                 {"", []lsp.TextEdit{edit(0, 0, 0, 0, "x")}, "x"},
+// A place that a text does not have is not taken for the nearest one.
+func TestByte(t *testing.T) {
+	x := New([]byte("abc 😀\nd"))
+	for p, want := range map[lsp.Position]int{
+		{Line: 0, Character: 4}: 4, {Line: 0, Character: 6}: 8, {Line: 1, Character: 1}: 10, {Line: 1, Character: 99}: 10, {Line: 2, Character: 0}: 10,
 	} {
-		got, err := Apply([]byte(c.text), c.edits, UTF16)
-		if err != nil || string(got) != c.want {
-			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
+		if got, err := x.Byte(p, UTF16); err != nil || got != want {
+			t.Errorf("%v is %d, %v, want %d", p, got, err, want)
 		}
 	}
-	for name, edits := range map[string][]lsp.TextEdit{
-		"overlap":               {edit(0, 0, 0, 2, "x"), edit(0, 1, 0, 3, "y")},
-		"the same twice":        {edit(0, 0, 0, 2, "x"), edit(0, 0, 0, 2, "x")},
-		"inside a change":       {edit(0, 0, 0, 2, "x"), edit(0, 1, 0, 1, "y")},
-		"a change, then insert": {edit(0, 0, 0, 2, "x"), edit(0, 0, 0, 0, "y")},
-		"backwards":             {edit(0, 2, 0, 1, "x")},
-		"past the text":         {edit(2, 0, 2, 0, "x")},
-		"behind the last line":  {edit(1, 1, 1, 1, "x")},
-		"before the text":       {edit(-1, 0, 0, 0, "x")},
-		"before a line":         {edit(0, -1, 0, 0, "x")},
-		"half an emoji":         {edit(0, 5, 0, 5, "x")},
+	for name, p := range map[string]lsp.Position{
+		"past the text": {Line: 3, Character: 0}, "behind the last line": {Line: 2, Character: 1}, "half an emoji": {Line: 0, Character: 5},
+		"before the text": {Line: -1, Character: 0}, "before a line": {Line: 0, Character: -1},
 	} {
-		if got, err := Apply([]byte("abc 😀"), edits, UTF16); err == nil {
-			t.Errorf("%s: %q", name, got)
+		if got, err := x.Byte(p, UTF16); err == nil {
+			t.Errorf("%s: %d", name, got)
 		}
 	}
 }
@@ -205,8 +187,11 @@ func FuzzText(f *testing.F) {
 			p := lsp.Position{Line: line, Character: column}
 			l, c := x.FromLSP(p, enc)
 			q, err := x.ToLSP(l, c, enc)
-			if err != nil || x.Offset(q, enc) != x.Offset(p, enc) {
+			if err != nil || x.offset(q, enc) != x.offset(p, enc) {
 				t.Fatalf("%v in %s is %d:%d, which is %v, %v", p, enc, l, c, q, err)
+			}
+			if at, err := x.Byte(p, enc); err == nil && at != x.offset(p, enc) {
+				t.Fatalf("%v in %s is byte %d and %d", p, enc, at, x.offset(p, enc))
 			}
 			if q, err := x.ToLSP(line, column, enc); err == nil {
 				if l, c := x.FromLSP(q, enc); l != line || c != min(column, utf8.RuneCountInString(x.Line(line))+1) {
@@ -224,7 +209,7 @@ func FuzzText(f *testing.F) {
 					UTF8: len(strings.ToValidUTF8(s[:i], "")) + 3*invalid(s[:i]), UTF16: len(utf16.Encode([]rune(s[:i]))), UTF32: column - 1,
 				} {
 					p, err := x.ToLSP(n, column, enc)
-					if err != nil || p.Character != want || x.Offset(p, enc) != offset+i {
+					if err != nil || p.Character != want || x.offset(p, enc) != offset+i {
 						t.Fatalf("%d:%d in %s is %v, %v, want %d", n, column, enc, p, err, want)
 					}
 				}
@@ -272,27 +257,6 @@ func FuzzNames(f *testing.F) {
 		}
 		if id, ok := Identifier(line, column); ok && !strings.Contains(line, id) {
 			t.Fatalf("%q is not in %q", id, line)
-		}
-	})
-}
-
-func FuzzApply(f *testing.F) {
-	f.Add([]byte("a😀\nb\xff"), 0, 1, 1, 0, "x", 1, 0, 1, 1, "y")
-	f.Fuzz(func(t *testing.T, text []byte, a, b, c, d int, s string, e, g, h, i int, u string) {
-		edits := []lsp.TextEdit{edit(a, b, c, d, s), edit(e, g, h, i, u)}
-		for _, enc := range []Encoding{UTF8, UTF16, UTF32} {
-			got, err := Apply(text, edits, enc)
-			if err != nil {
-				continue
-			}
-			cut := 0
-			x := New(text)
-			for _, e := range edits {
-				cut += x.Offset(e.Range.End, enc) - x.Offset(e.Range.Start, enc)
-			}
-			if want := len(text) - cut + len(s) + len(u); len(got) != want {
-				t.Fatalf("%d bytes, want %d", len(got), want)
-			}
 		}
 	})
 }
