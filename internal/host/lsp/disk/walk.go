@@ -6,12 +6,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/kxtools/kx/internal/base/paths"
 )
 
 const (
@@ -79,12 +80,7 @@ func (s *Scanner) walk(ctx context.Context) (*tree, error) {
 // it is walked anyway, nor around it, which would be a loop.
 func (w *walk) leadsOut(link string) bool {
 	to, err := filepath.EvalSymlinks(link)
-	return err == nil && !within(to, w.root) && !within(w.root, to)
-}
-
-// within reports whether a path is the folder or in it.
-func within(path, folder string) bool {
-	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+	return err == nil && !paths.Inside(w.root, to) && !paths.Inside(to, w.root)
 }
 
 // below reads a folder and all below it.

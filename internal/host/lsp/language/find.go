@@ -15,6 +15,7 @@ import (
 	"github.com/kxtools/kx/internal/base/jail"
 	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/gate/sandbox"
+	"github.com/kxtools/kx/internal/host/lsp/door"
 )
 
 // way is how a server is installed, where there is the program for it.
@@ -63,20 +64,14 @@ func look(env []string, workspace, name string) (string, error) {
 		return name, nil
 	}
 	var refused error
-	for _, v := range env {
-		value, ok := strings.CutPrefix(v, "PATH=")
-		if !ok {
-			continue
-		}
-		for _, dir := range filepath.SplitList(value) {
-			path := filepath.Join(dir, name)
-			switch {
-			case !filepath.IsAbs(dir) || !runnable(path):
-			case inWorkspace(dir, workspace) || inWorkspace(path, workspace):
-				refused = fmt.Errorf("%s lies in the workspace, which does not choose programs", path)
-			default:
-				return path, nil
-			}
+	for _, dir := range filepath.SplitList(door.Get(env, "PATH")) {
+		path := filepath.Join(dir, name)
+		switch {
+		case !filepath.IsAbs(dir) || !runnable(path):
+		case inWorkspace(dir, workspace) || inWorkspace(path, workspace):
+			refused = fmt.Errorf("%s lies in the workspace, which does not choose programs", path)
+		default:
+			return path, nil
 		}
 	}
 	if refused != nil {

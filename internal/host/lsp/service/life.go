@@ -1,10 +1,10 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
@@ -218,12 +218,7 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 
 // cacheOf is the folder for caches behind the walls.
 func cacheOf(cell *sandbox.Cell) string {
-	for _, v := range cell.Env {
-		if dir, ok := strings.CutPrefix(v, "XDG_CACHE_HOME="); ok {
-			return dir
-		}
-	}
-	return os.TempDir()
+	return cmp.Or(door.Get(cell.Env, "XDG_CACHE_HOME"), os.TempDir())
 }
 
 // Close ends the server and waits until it is gone. Questions get ErrClosed.
