@@ -1,14 +1,11 @@
 package service
 
 import (
-	"cmp"
 	"context"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
-	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/host/lsp/client"
 	"github.com/kxtools/kx/internal/host/lsp/disk"
 	"github.com/kxtools/kx/internal/host/lsp/door"
@@ -194,7 +191,7 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	}
 	env := language.Env(setup.Env, s.shared.Root)
 	if server.Env != nil {
-		env = append(env, server.Env(cacheOf(cell))...)
+		env = append(env, server.Env(cell.Cache)...)
 	}
 	libs := installed(server, setup)
 	var masked []string
@@ -214,11 +211,6 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	return &running{
 		Client: c, server: server, speaks: s.speaks, setup: *setup, root: s.shared.Root, cell: cell, masked: masked, argv: argv, libs: libs, began: time.Now(), seen: snap, docs: map[string]*doc{}, pins: pins{count: map[string]int{}},
 	}, nil
-}
-
-// cacheOf is the folder for caches behind the walls.
-func cacheOf(cell *sandbox.Cell) string {
-	return cmp.Or(door.Get(cell.Env, "XDG_CACHE_HOME"), os.TempDir())
 }
 
 // Close ends the server and waits until it is gone. Questions get ErrClosed.
