@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/user"
 	"strings"
 	"time"
 
@@ -202,16 +201,7 @@ func (s *Site) Gate(o GateOptions) (*gate.Gate, error) {
 
 // Sandbox makes the walls around programs.
 func (s *Site) Sandbox(d paths.Dirs, st *state.State) *sandbox.Sandbox {
-	return &sandbox.Sandbox{Dirs: d, Scratch: scratch.New(st, s.app.Now), Getenv: s.app.Getenv, Passwd: passwd, Boot: lineage.Boot}
-}
-
-// passwd is the home that the system has on record for the user.
-func passwd() string {
-	u, err := user.Current()
-	if err != nil {
-		return ""
-	}
-	return u.HomeDir
+	return &sandbox.Sandbox{Dirs: d, Scratch: scratch.New(st, s.app.Now), Getenv: s.app.Getenv, Passwd: sandbox.Passwd, Boot: lineage.Boot}
 }
 
 // callID is the length of the ids of calls that bring none: 31^10 leaves no

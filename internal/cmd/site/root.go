@@ -12,14 +12,7 @@ import (
 // enterRoot enters this process as one below which an agent acts, for as long as
 // it lives. It comes before the first tool that starts programs.
 func (s *Site) enterRoot(st *state.State) error {
-	self, err := lineage.Self()
-	if errors.Is(err, lineage.ErrUnknown) {
-		return nil
-	}
-	if err == nil {
-		err = agentroot.New(st, s.app.Now).Register(self.PID, agentroot.Tool, "")
-	}
-	if err != nil {
+	if err := agentroot.New(st, s.app.Now).RegisterSelf(agentroot.Tool, ""); err != nil {
 		return fail.Failed("not_recorded", "no tool runs before it is on record who runs it: %v", err).Because(err)
 	}
 	return nil

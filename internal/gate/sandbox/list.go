@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -78,6 +79,15 @@ var secretsOfRoot = []string{
 	"/etc/shadow*", "/etc/gshadow*", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh/ssh_host_*_key", "/etc/ssl/private", "/etc/wireguard", "/etc/NetworkManager/system-connections",
 	"/etc/krb5.keytab", "/var/lib/docker", "/var/lib/containerd", "/var/lib/kubelet", "/etc/kubernetes", "/etc/rancher", "/home/*/.ssh", "/home/*/.gnupg", "/home/*/.aws", "/home/*/.kube",
 	"/boot", "/var/log/journal", "/var/lib/systemd/random-seed",
+}
+
+// Passwd is the home that the system has on record for the user, for Sandbox.
+func Passwd() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.HomeDir
 }
 
 // harmless are sockets that the name service needs.

@@ -2,10 +2,8 @@ package lsp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os/user"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -73,33 +71,17 @@ func (h *Host) watch(ctx context.Context) {
 // enter enters this process as one below which no person acts: servers may run code of
 // the project.
 func enter(st *state.State) error {
-	self, err := lineage.Self()
-	if errors.Is(err, lineage.ErrUnknown) {
-		return nil
-	}
-	if err == nil {
-		err = agentroot.New(st, time.Now).Register(self.PID, agentroot.Tool, "")
-	}
-	if err != nil {
+	if err := agentroot.New(st, time.Now).RegisterSelf(agentroot.Tool, ""); err != nil {
 		return fail.Failed("not_recorded", "no server runs before it is on record who runs it: %v", err).Because(err)
 	}
 	return nil
-}
-
-// passwd is the home that the system has on record for the user.
-func passwd() string {
-	u, err := user.Current()
-	if err != nil {
-		return ""
-	}
-	return u.HomeDir
 }
 
 // shared is what the services of a workspace stand on.
 func shared(at door.Place, st *state.State, log zerolog.Logger) *service.Shared {
 	box := func(setup *door.Setup) *sandbox.Sandbox {
 		return &sandbox.Sandbox{
-			Dirs: at.Dirs, Scratch: scratch.New(st, time.Now), Boot: lineage.Boot, Passwd: passwd,
+			Dirs: at.Dirs, Scratch: scratch.New(st, time.Now), Boot: lineage.Boot, Passwd: sandbox.Passwd,
 			Getenv: func(name string) string {
 				if name == "XDG_RUNTIME_DIR" {
 					return at.Session

@@ -66,6 +66,18 @@ func New(st *state.State, now func() time.Time) *Store { return &Store{st: st, n
 // maxRoot bounds what is read of an entry: a few short fields.
 const maxRoot = 4 << 10
 
+// RegisterSelf enters this process.
+func (s *Store) RegisterSelf(kind, name string) error {
+	self, err := lineage.Self()
+	if errors.Is(err, lineage.ErrUnknown) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.Register(self.PID, kind, name)
+}
+
 // Register enters a process. Where the system does not tell about processes
 // there is nothing to enter, and nothing that would be found.
 func (s *Store) Register(pid int, kind, name string) error {
