@@ -228,7 +228,8 @@ func (h *Host) Answer(ctx context.Context, r *request) (*wire.CodeAnswer, error)
 	var several *ask.Ambiguous
 	switch {
 	case errors.As(err, &several):
-		a.State, a.Candidates, a.Total = wire.CodeAmbiguous, several.Places, len(several.Places)
+		a.State, a.Candidates = wire.CodeAmbiguous, several.Places
+		ask.CutCandidates(a)
 	case errors.As(err, &late):
 		a.State, a.Reason = wire.CodePending, late.Reason
 	case errors.Is(err, context.DeadlineExceeded):

@@ -288,3 +288,32 @@ func TestEditElsewhere(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
+
+// What a server has no method for it is not asked.
+func TestLacks(t *testing.T) {
+	b := open(t, map[string][]string{".fk": {"lacks=documentSymbol"}, ".fl": {"lacks=definition"}})
+	b.write("a.fk", "let one\n")
+	b.write("a.fl", "let two\nlet two\n")
+	for _, q := range []wire.CodeQuery{{Path: filepath.Join(b.root, "a.fk")}, {Path: filepath.Join(b.root, "a.fk"), Symbol: "one"}} {
+		verb := "symbols"
+		if q.Symbol != "" {
+			verb = "hover"
+		}
+		if a := b.ask(verb, q); a.State != wire.CodeUnavailable || !strings.Contains(a.Reason, "does not know of symbols") {
+			t.Errorf("%s: %s, %s", verb, a.State, a.Reason)
+		}
+	}
+	if a := b.ask("hover", wire.CodeQuery{Path: filepath.Join(b.root, "a.fl"), Symbol: "two"}); a.State != wire.CodeAmbiguous || a.Total != 2 {
+		t.Errorf("%s: %d, %s", a.State, a.Total, a.Reason)
+	}
+}
+
+// The places that may be meant fit into an answer.
+func TestManyCandidates(t *testing.T) {
+	b := open(t, map[string][]string{".fk": nil})
+	const most, many = 1000, 1500
+	b.write("a.fk", strings.Repeat("let one\n", many))
+	if a := b.ask("hover", wire.CodeQuery{Symbol: "one"}); a.State != wire.CodeAmbiguous || len(a.Candidates) != most || a.Total != many || !a.Truncated {
+		t.Errorf("%s: %d of %d, truncated %v", a.State, len(a.Candidates), a.Total, a.Truncated)
+	}
+}

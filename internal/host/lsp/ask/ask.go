@@ -233,6 +233,15 @@ func (w *Workspace) Symbols(ctx context.Context, v *service.View, q *wire.CodeQu
 	return nil
 }
 
+// CutCandidates leaves out those for which an answer has no room.
+func CutCandidates(a *wire.CodeAnswer) {
+	a.Total = len(a.Candidates)
+	if a.Total > mostItems {
+		a.Candidates, a.Truncated = a.Candidates[:mostItems], true
+	}
+}
+
+// CutSymbols leaves out the symbols that were not asked for.
 func CutSymbols(q *wire.CodeQuery, a *wire.CodeAnswer) {
 	a.Total = len(a.Symbols)
 	if most := limit(q.Limit, usualSymbols, mostItems); a.Total > most {
@@ -255,6 +264,9 @@ func (w *Workspace) symbolAt(text *position.Text, enc position.Encoding, path, n
 }
 
 func documentSymbols(ctx context.Context, v *service.View, path string) ([]protocol.DocumentSymbol, error) {
+	if !v.Has("textDocument/documentSymbol") {
+		return nil, fail.Unavailable("not_supported", "%s does not know of symbols", v.Server.Name)
+	}
 	var list protocol.DocumentSymbols
 	err := v.Call(ctx, "textDocument/documentSymbol", lsptype.DocumentSymbolParams{TextDocument: lsptype.TextDocumentIdentifier{URI: protocol.FromPath(path)}}, &list)
 	return list, err

@@ -261,6 +261,7 @@ func (w *Workspace) diagnostics(v *service.View, path string, found []protocol.D
 	}), nil
 }
 
+// CutDiagnostics leaves out the diagnostics that were not asked for.
 func CutDiagnostics(q *wire.CodeQuery, a *wire.CodeAnswer) {
 	a.Total = len(a.Diagnostics)
 	if most := limit(q.Limit, usualDiagnostics, mostItems); a.Total > most {

@@ -128,7 +128,7 @@ const maxAsked = 20
 // declared leaves out the places that only bring in what is declared at another one:
 // some servers list imports as variables.
 func (w *Workspace) declared(ctx context.Context, v *service.View, list []Place) ([]Place, error) {
-	if len(list) < 2 || len(list) > maxAsked {
+	if len(list) < 2 || len(list) > maxAsked || !v.Has("textDocument/definition") || !v.Has("textDocument/references") {
 		return list, nil
 	}
 	at := map[string]bool{} // where they stand

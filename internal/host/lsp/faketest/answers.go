@@ -185,7 +185,7 @@ func (s *server) result(m message) (any, *protocol.Error) {
 		return nil, nil // as a server does that tells by its status alone that it is not ready
 	}
 	f := known[m.Method]
-	if f == nil || m.Method == "textDocument/diagnostic" && !s.has("pull") && !s.has("register") {
+	if lacks := s.does["lacks"]; f == nil || lacks != "" && m.Method == "textDocument/"+lacks || m.Method == "textDocument/diagnostic" && !s.has("pull") && !s.has("register") {
 		return nil, &protocol.Error{Code: protocol.MethodNotFound, Message: "it knows no " + m.Method}
 	}
 	if m.Method == "initialize" && s.has("refuse") {
@@ -209,6 +209,7 @@ func (s *server) initialize(q query) any {
 	if s.has("pull") {
 		caps["diagnosticProvider"] = object{"interFileDependencies": true}
 	}
+	delete(caps, s.does["lacks"]+"Provider")
 	if s.enc != position.UTF16 {
 		caps["positionEncoding"] = s.enc
 	}

@@ -51,6 +51,7 @@ const Usage = `usage: fakelsp [WORD[=VALUE]...]
   loading=DUR      have nothing to tell for so long, and report it as work or, with
                    status, as experimental/serverStatus or, with  finds,  as
                    files found;  waits  makes requests wait
+  lacks=WHAT       know nothing of textDocument/WHAT, and say so
   unwatched        don't register for changes of files
   half             print half a header in place of the first answer, and no more
   odd=KIND         answers of another shape: null, links, one, marked, flat, escaped; or with
