@@ -22,6 +22,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/proc"
 	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/host/lsp/position"
 	"github.com/kxtools/kx/internal/host/lsp/protocol"
@@ -220,7 +221,7 @@ func (c *Client) Memory() int64 {
 	case <-c.over:
 		return 0
 	default:
-		return memory(c.PID())
+		return proc.Memory(c.PID())
 	}
 }
 
