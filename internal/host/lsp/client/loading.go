@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -278,7 +277,7 @@ func (c *Client) Progress(ctx context.Context, prefix string, do func() error) e
 // ended says why, of an error that says that it has ended.
 func (c *Client) ended(err error) error {
 	if err == ErrEnded {
-		return fmt.Errorf("%w", c.err)
+		return c.err
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
@@ -89,7 +90,11 @@ func (h handler) answer(method string, params json.RawMessage) (any, *jsonrpc2.E
 		return null, nil
 	}
 	result, err := f(h.c, params)
-	if err != nil {
+	var own *jsonrpc2.Error
+	switch {
+	case errors.As(err, &own):
+		return nil, own
+	case err != nil:
 		return nil, &jsonrpc2.Error{Code: invalidParams, Message: err.Error()}
 	}
 	return result, nil

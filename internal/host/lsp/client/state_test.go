@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -236,5 +237,24 @@ func TestWatches(t *testing.T) {
 	}
 	if len(w.list) != maxRegistrations {
 		t.Errorf("%d registrations", len(w.list))
+	}
+}
+
+// A request that is refused is answered with the reason for it, as the protocol has them.
+func TestRefusal(t *testing.T) {
+	list := make([]map[string]string, maxRegistrations+1)
+	for i := range list {
+		list[i] = map[string]string{"id": time.Duration(i).String(), "method": "x"}
+	}
+	raw, err := json.Marshal(map[string]any{"registrations": list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handler{&Client{watch: newWatched("/w")}}
+	if _, e := h.answer("client/registerCapability", raw); e == nil || e.Code != requestFailed || e.Message != "too many registrations" {
+		t.Errorf("%+v", e)
+	}
+	if _, e := h.answer("client/registerCapability", []byte(`[]`)); e == nil || e.Code != invalidParams {
+		t.Errorf("%+v", e)
 	}
 }
