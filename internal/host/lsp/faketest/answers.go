@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sourcegraph/go-lsp"
 
@@ -104,9 +103,7 @@ func (s *server) initialized() {
 	}
 	s.flood(s.number("flood"))
 	if s.has("deaf") {
-		for {
-			time.Sleep(time.Hour) // a select without cases would be a deadlock
-		}
+		forever()
 	}
 }
 

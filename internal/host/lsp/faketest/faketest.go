@@ -171,7 +171,7 @@ func (s *server) run() int {
 		m, err := s.read()
 		switch {
 		case err != nil && s.has("stays"):
-			select {}
+			forever()
 		case err != nil:
 			return 0
 		case m.Method == "exit" && !s.has("stays"):
@@ -180,6 +180,13 @@ func (s *server) run() int {
 		if status, end := s.take(m); end {
 			return status
 		}
+	}
+}
+
+// forever does nothing more; a select without cases would be a deadlock.
+func forever() {
+	for {
+		time.Sleep(time.Hour)
 	}
 }
 
