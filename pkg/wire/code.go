@@ -31,6 +31,10 @@ const (
 	CodeUnavailable = "unavailable" // there is no server that could tell
 )
 
+// CodeNotSupported is the code of an answer where the server does not have what is asked
+// for, and will not.
+const CodeNotSupported = "not_supported"
+
 // CodeAnswer answers a CodeQuery. Its type is the name of the tool, lsp_VERB.
 type CodeAnswer struct {
 	Type     string      `json:"type"`
@@ -43,6 +47,7 @@ type CodeAnswer struct {
 	// answer is of the files as they were then.
 	AsOf   *time.Time `json:"as_of,omitempty"`
 	Reason string     `json:"reason,omitempty"` // why it is pending or unavailable
+	Code   string     `json:"code,omitempty"`   // of the reason why it is unavailable
 	Hint   string     `json:"hint,omitempty"`   // a command to type
 	Note   string     `json:"note,omitempty"`   // what is to be known of the server: it is not well, or was started again
 

@@ -238,7 +238,7 @@ func (h *Host) Answer(ctx context.Context, r *request) (*wire.CodeAnswer, error)
 		return nil, err
 	case fail.Exit(err) == fail.ExitUnavailable:
 		e := fail.As(err)
-		a.State, a.Reason, a.Hint = wire.CodeUnavailable, e.Msg, e.Hint
+		a.State, a.Reason, a.Code, a.Hint = wire.CodeUnavailable, e.Msg, e.Code, e.Hint
 	case err != nil:
 		var refused *protocol.Error
 		if errors.As(err, &refused) {

@@ -353,8 +353,14 @@ func TestHoverOfWhatMayNotBeRead(t *testing.T) {
 		{"not all is known", func() (*wire.CodeAnswer, error) {
 			return &wire.CodeAnswer{State: wire.CodeOK, Truncated: true, Locations: []wire.CodeLocation{{Path: "a.go"}}}, nil
 		}, false, 0},
-		{"pending", func() (*wire.CodeAnswer, error) { return &wire.CodeAnswer{State: wire.CodePending}, nil }, false, 0},
-		{"the server has none", func() (*wire.CodeAnswer, error) { return nil, fail.Unavailable("x", "none") }, true, 0},
+		{"pending", func() (*wire.CodeAnswer, error) { return &wire.CodeAnswer{State: wire.CodePending}, nil }, false, 124},
+		{"the server has none", func() (*wire.CodeAnswer, error) {
+			return &wire.CodeAnswer{State: wire.CodeUnavailable, Code: wire.CodeNotSupported}, nil
+		}, true, 0},
+		{"the server ends", func() (*wire.CodeAnswer, error) {
+			return &wire.CodeAnswer{State: wire.CodeUnavailable, Code: "server_ended"}, nil
+		}, false, 5},
+		{"the host ends", func() (*wire.CodeAnswer, error) { return nil, fail.Unavailable("x", "gone") }, false, 5},
 		{"it fails", func() (*wire.CodeAnswer, error) { return nil, fail.Failed("x", "broke") }, false, 1},
 	} {
 		w.says("hover", wire.CodeAnswer{State: wire.CodeOK, Hover: "```go\nfunc Old()\n```", Total: 20})
@@ -365,6 +371,9 @@ func TestHoverOfWhatMayNotBeRead(t *testing.T) {
 			continue
 		}
 		if err != nil {
+			if strings.Contains(out.Text(), "func Old") || out["hover"] != nil {
+				t.Errorf("%s: %+v", tt.what, out)
+			}
 			continue
 		}
 		a := Answer(out)

@@ -3,9 +3,9 @@ package lsp
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"unicode/utf8"
 
-	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/tools/file/place"
 	"github.com/kxtools/kx/pkg/wire"
@@ -57,12 +57,8 @@ func (d Deps) withhold(ctx context.Context, env *tool.Env, v verb, q wire.CodeQu
 		}
 	}
 	if a.Hover != "" {
-		may, err := d.mayHover(ctx, env, q, &f)
-		if err != nil {
+		if err := d.withholdHover(ctx, env, q, &f, a); err != nil {
 			return err
-		}
-		if !may {
-			a.Hover, a.Total, a.Truncated, f.left = "", 0, false, 1
 		}
 	}
 	a.Withheld = f.left
@@ -72,27 +68,27 @@ func (d Deps) withhold(ctx context.Context, env *tool.Env, v verb, q wire.CodeQu
 	return nil
 }
 
-// mayHover reports whether what stands at a position is declared where the caller may
-// read: a hover shows pieces of that file.
-func (d Deps) mayHover(ctx context.Context, env *tool.Env, q wire.CodeQuery, f *filter) (bool, error) {
+// withholdHover takes a hover out of an answer that shows pieces of a file which the
+// caller may not read: the one in which the thing is declared. Where that can't be told,
+// neither can the hover.
+func (d Deps) withholdHover(ctx context.Context, env *tool.Env, q wire.CodeQuery, f *filter, a *wire.CodeAnswer) error {
 	q.Limit = mostItems
-	a, err := d.Ask(ctx, env, "definition", q)
+	at, err := d.Ask(ctx, env, "definition", q)
+	if err != nil {
+		return err
+	}
 	switch {
-	case fail.Exit(err) == fail.ExitUnavailable:
-		return true, nil // the server has no definitions
-	case err != nil:
-		return false, err
-	case a.State == wire.CodeUnavailable:
-		return true, nil
-	case a.State != wire.CodeOK || a.Truncated:
-		return false, nil
+	case at.Code == wire.CodeNotSupported: // the server has no definitions
+		return nil
+	case at.State == wire.CodePending, at.State == wire.CodeUnavailable:
+		a.State, a.Reason, a.Code, a.Hint = at.State, at.Reason, at.Code, at.Hint
+	case at.State == wire.CodeOK && !at.Truncated && !slices.ContainsFunc(at.Locations, f.refuses):
+		return nil
+	default:
+		f.left = 1
 	}
-	for _, l := range a.Locations {
-		if outside, refused := f.look(l.Path); refused && !outside {
-			return false, nil
-		}
-	}
-	return true, nil
+	a.Hover, a.Total, a.Truncated = "", 0, false
+	return nil
 }
 
 // filter decides which places a caller may see; a file is decided once.
@@ -112,6 +108,12 @@ func (f *filter) look(path string) (outside, refused bool) {
 		f.seen[abs] = may
 	}
 	return !place.Within(f.env.Workspace, abs), !may
+}
+
+// refuses reports whether a place lies in a file of the workspace that may not be read.
+func (f *filter) refuses(l wire.CodeLocation) bool {
+	outside, refused := f.look(l.Path)
+	return refused && !outside
 }
 
 func (f *filter) locations(list []wire.CodeLocation) []wire.CodeLocation {

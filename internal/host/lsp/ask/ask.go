@@ -285,7 +285,7 @@ func workspaceSymbols(ctx context.Context, v *service.View, query string) ([]pro
 // language.
 func (w *Workspace) Find(ctx context.Context, v *service.View, q *wire.CodeQuery, a *wire.CodeAnswer) error {
 	if !v.Has("workspace/symbol") {
-		return fail.Unavailable("not_supported", "%s does not look for symbols", v.Server.Name)
+		return fail.Unavailable(wire.CodeNotSupported, "%s does not look for symbols", v.Server.Name)
 	}
 	rows, err := workspaceSymbols(ctx, v, q.Query)
 	if err != nil {
@@ -359,7 +359,7 @@ func Knows(verb string) bool { return verbs[verb].answer != nil }
 func (w *Workspace) Ask(ctx context.Context, v *service.View, name string, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
 	ask := verbs[name]
 	if !v.Has(ask.method) {
-		return fail.Unavailable("not_supported", "%s does not know of %s", v.Server.Name, ask.what).WithHint("kx lsp references --help")
+		return fail.Unavailable(wire.CodeNotSupported, "%s does not know of %s", v.Server.Name, ask.what).WithHint("kx lsp references --help")
 	}
 	return ask.answer(w, ctx, v, q, p, a)
 }
