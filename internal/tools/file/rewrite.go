@@ -6,7 +6,6 @@ import (
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/tools/file/place"
-	"github.com/kxtools/kx/pkg/wire"
 )
 
 // Rewrite is a file that is to have another content.
@@ -18,25 +17,22 @@ type Rewrite struct {
 
 // RewriteAll gives files that are there another content, all of them or none, as a
 // patch does. A dry run comes to it the same way and writes nothing.
-func RewriteAll(ctx context.Context, env *tool.Env, files []Rewrite, dry bool) ([]Change, wire.Output, error) {
+func RewriteAll(ctx context.Context, env *tool.Env, files []Rewrite, dry bool) ([]Change, error) {
 	set := &changeSet{ctx: ctx, env: env}
 	defer set.close()
 	var list []Change
 	for _, f := range files {
 		c, err := set.rewrite(f)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		set.changes = append(set.changes, c)
 		list = append(list, c.preview())
 	}
 	if dry {
-		return list, nil, nil
+		return list, nil
 	}
-	if err := set.commit(); err != nil {
-		return nil, nil, err
-	}
-	return list, set.output(), nil
+	return list, set.commit()
 }
 
 func (s *changeSet) rewrite(f Rewrite) (*change, error) {

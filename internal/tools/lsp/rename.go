@@ -30,7 +30,7 @@ func rename(ctx context.Context, env *tool.Env, a *wire.CodeAnswer, dry bool) er
 			return apply(relative(env, f.Path), before, f.Edits)
 		}})
 	}
-	changes, _, err := file.RewriteAll(ctx, env, files, dry)
+	changes, err := file.RewriteAll(ctx, env, files, dry)
 	if err != nil {
 		return err
 	}

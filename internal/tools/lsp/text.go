@@ -136,7 +136,6 @@ func count(a *wire.CodeAnswer) string {
 		if shown > 0 && !a.Truncated {
 			return "hover"
 		}
-		noun[1] = "characters"
 	}
 	switch {
 	case a.Truncated:
