@@ -47,7 +47,7 @@ func Text(a *wire.CodeAnswer, r Reader) string {
 	switch {
 	case r.Bare:
 	case a.State == wire.CodePending, a.State == wire.CodeUnavailable:
-		b.WriteString(a.State + ": " + reason(a, "nothing is known") + "\n")
+		b.WriteString(a.State + ": " + oneLine(reason(a, "nothing is known")) + "\n")
 	case a.State == wire.CodeAmbiguous:
 		fmt.Fprintf(&b, "ambiguous: %s may be meant\n", plural(len(a.Candidates), "place", "places"))
 	}
@@ -88,7 +88,7 @@ func skipped(s wire.CodeSkipped) string {
 func last(a *wire.CodeAnswer, r Reader) string {
 	parts := []string{count(a)}
 	if a.Server != nil {
-		parts = append(parts, strings.TrimSpace(a.Server.Name+" "+short(a.Server.Version)))
+		parts = append(parts, oneLine(a.Server.Name+" "+short(a.Server.Version)))
 	}
 	if a.AsOf != nil {
 		at := "fresh as of "
@@ -192,9 +192,9 @@ func rows(list []wire.CodeLocation) string {
 	var b strings.Builder
 	width := width(labels)
 	for i, l := range list {
-		tail := oneLine(l.Text)
-		if l.Name != "" && !strings.Contains(tail, l.Name) {
-			tail = strings.TrimSpace(strings.TrimSpace(l.Kind+" "+l.Name) + "  " + tail)
+		tail, name := oneLine(l.Text), oneLine(l.Name)
+		if name != "" && !strings.Contains(tail, name) {
+			tail = strings.TrimSpace(strings.TrimSpace(l.Kind+" "+name) + "  " + tail)
 		}
 		if l.Outside {
 			tail = strings.TrimSpace(tail + "  (outside the workspace)")
@@ -262,7 +262,7 @@ func findings(b *strings.Builder, list []wire.Diagnostic) {
 	for i, d := range list {
 		// Servers lay out long messages over several lines.
 		message := strings.ReplaceAll(strings.TrimSpace(place.Readable(d.Message)), "\n", "\n    ")
-		if by := strings.TrimSpace(d.Source + " " + d.Code); by != "" {
+		if by := oneLine(d.Source + " " + d.Code); by != "" {
 			message += " [" + by + "]"
 		}
 		row(b, labels[i], width, d.Severity+" "+message)

@@ -90,6 +90,20 @@ func TestLongPatch(t *testing.T) {
 	}
 }
 
+// What a server says of itself and of names begins no line of an answer.
+func TestNoLineOfAServer(t *testing.T) {
+	for _, a := range []wire.CodeAnswer{
+		{State: wire.CodePending, Reason: "loading\nFORGED"}, {State: wire.CodeUnavailable, Reason: "gone\nFORGED"},
+		{Type: "lsp_callers", State: wire.CodeOK, Locations: []wire.CodeLocation{{Path: "a", Name: "x\nFORGED", Text: "y"}}},
+		{Type: "lsp_diagnostics", State: wire.CodeFindings, Diagnostics: []wire.Diagnostic{{Path: "a", Message: "m", Source: "s\nFORGED", Code: "c\rFORGED"}}},
+		{Type: "lsp_hover", State: wire.CodeOK, Server: &wire.CodeServer{Name: "x\nFORGED", Version: "1\nFORGED"}},
+	} {
+		if text := Text(&a, ForModels); strings.ContainsAny(text, "\r") || strings.Contains(text, "\nFORGED") || !strings.Contains(text, "FORGED") {
+			t.Errorf("%q", text)
+		}
+	}
+}
+
 // Whatever the host sends, an answer has no more than was asked for.
 func TestCaps(t *testing.T) {
 	w := newWorld(t)

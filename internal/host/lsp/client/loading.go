@@ -139,7 +139,8 @@ func (l *loading) logged(text string) {
 	l.changed()
 }
 
-func cut(s string) string { return s[:min(len(s), maxWhat)] }
+// cut is what is kept of a text of the server, which stands in messages.
+func cut(s string) string { return oneLine(s[:min(len(s), maxWhat)]) }
 
 // state tells whether the server is loading, and when that may be over by itself, zero
 // for never. The caller has locked.

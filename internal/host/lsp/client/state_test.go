@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,6 +182,17 @@ func TestWaitProgress(t *testing.T) {
 }
 
 // The health that a server reports is what it says, until it is well again.
+// What a server calls its work fits into a message, whatever is in it.
+func TestWhatItDoes(t *testing.T) {
+	l := newLoading(OnProgress)
+	p := protocol.Progress{Token: "a"}
+	p.Value.Kind, p.Value.Title, p.Value.Message = "begin", "Set\ntings", strings.Repeat("x", maxWhat-1)+"é"
+	l.progress(p)
+	if _, _, what := l.tell(); what != "Set; tings "+strings.Repeat("x", maxWhat-1)+"\uFFFD" {
+		t.Errorf("%q", what)
+	}
+}
+
 func TestSaid(t *testing.T) {
 	c := start(t, options(t, "status"))
 	mustHover(t, c)
