@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -90,7 +91,7 @@ func (c *Client) callError(ctx context.Context, err error) error {
 		}
 		return e
 	}
-	if !errors.Is(err, jsonrpc2.ErrClosed) {
+	if !errors.Is(err, jsonrpc2.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
 		return err // of our own params
 	}
 	select {

@@ -266,6 +266,14 @@ func (c *Client) breaks(err error) {
 	}
 }
 
+// drain waits until its output is read: what it has said before it ended is still an answer.
+func (c *Client) drain() {
+	select {
+	case <-c.stream.Ended():
+	case <-time.After(lastWords):
+	}
+}
+
 // supervise waits for the end, whichever it is, and cleans up.
 func (c *Client) supervise() {
 	var why error
@@ -275,14 +283,14 @@ func (c *Client) supervise() {
 	case why = <-c.broke:
 	case <-c.stream.Ended():
 		c.p.wait(lastWords)
-		why = c.p.how()
+		why = c.p.how("output")
 	case <-c.p.exited:
-		// What it has said before is still an answer.
-		select {
-		case <-c.stream.Ended():
-		case <-time.After(lastWords):
-		}
-		why = c.p.how()
+		c.drain()
+		why = c.p.how("")
+	case <-c.stream.Deaf():
+		c.p.wait(lastWords)
+		c.drain()
+		why = c.p.how("input")
 	}
 	select {
 	case why = <-c.broke: // tells more

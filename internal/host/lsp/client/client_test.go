@@ -388,3 +388,21 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 	wait.Wait()
 }
+
+// One that reads no more is ended, also where it lives on, and whoever tells or asks it
+// something hears why.
+func TestClosedInput(t *testing.T) {
+	c := start(t, options(t, "closes=fake/close"))
+	if err := c.Notify(within(t), "fake/close", nil); err != nil {
+		t.Fatal(err)
+	}
+	for ctx := within(t); ; time.Sleep(time.Millisecond) {
+		err := c.Notify(ctx, "fake/more", nil)
+		if errors.Is(err, ErrEnded) && strings.Contains(err.Error(), "closed its input") {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -88,12 +88,12 @@ func (p *process) wait(d time.Duration) {
 	}
 }
 
-// how says how it ended.
-func (p *process) how() error {
+// how says how it ended: what it has closed, if it lives on.
+func (p *process) how(closed string) error {
 	select {
 	case <-p.exited:
 	default:
-		return errors.New("closed its output")
+		return errors.New("closed its " + closed)
 	}
 	if p.ended != nil && !errors.Is(p.ended, exec.ErrWaitDelay) {
 		return fmt.Errorf("ended (%w)", p.ended)

@@ -36,6 +36,7 @@ const Usage = `usage: fakelsp [WORD[=VALUE]...]
   garbage=TEXT     print TEXT before the first message
   huge             announce a message of 1 GiB in place of the first answer
   deaf             read nothing more once it is initialized
+  closes=METHOD    close its input, and live on
   die=METHOD       end with status 3 in place of an answer
   silent=METHOD    never answer;  late=DUR  answer each request that much later
   pairs=METHOD     hold an answer back until there is another one, which goes first
@@ -223,6 +224,10 @@ func (s *server) take(m message) (status int, end bool) {
 	if s.is("die", m.Method) {
 		fmt.Fprintln(os.Stderr, "fakelsp: panic: it died of "+m.Method)
 		return 3, true
+	}
+	if s.is("closes", m.Method) {
+		os.Stdin.Close()
+		forever()
 	}
 	if m.ID == nil {
 		s.notified(m)

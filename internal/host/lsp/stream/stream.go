@@ -50,6 +50,7 @@ type Stream struct {
 	stuck time.Duration
 	fail  func(error)
 	ended chan struct{}
+	deaf  chan struct{}
 
 	mu     sync.Mutex
 	queue  [][]byte
@@ -64,7 +65,7 @@ type Stream struct {
 func New(in, out *os.File, stuck time.Duration, fail func(error)) *Stream {
 	s := &Stream{
 		in: in, out: out, r: bufio.NewReaderSize(out, chunk), stuck: stuck, fail: fail,
-		ended: make(chan struct{}), wake: make(chan struct{}, 1), room: make(chan struct{}),
+		ended: make(chan struct{}), deaf: make(chan struct{}), wake: make(chan struct{}, 1), room: make(chan struct{}),
 	}
 	go s.write()
 	return s
@@ -73,7 +74,11 @@ func New(in, out *os.File, stuck time.Duration, fail func(error)) *Stream {
 // Ended is closed when nothing more can be read.
 func (s *Stream) Ended() <-chan struct{} { return s.ended }
 
-// WriteObject puts a message into the queue.
+// Deaf is closed when the server has closed its input.
+func (s *Stream) Deaf() <-chan struct{} { return s.deaf }
+
+// WriteObject puts a message into the queue. It returns io.ErrClosedPipe where the
+// conversation is over.
 func (s *Stream) WriteObject(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -85,9 +90,8 @@ func (s *Stream) WriteObject(v any) error {
 	case s.closed:
 		return io.ErrClosedPipe
 	case s.queued > maxQueue: // answers; who asks waits for Full
-		err := errors.New("asks and reads no answers")
-		s.fail(err)
-		return err
+		s.fail(errors.New("asks and reads no answers"))
+		return io.ErrClosedPipe
 	}
 	header := []byte("Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n")
 	s.queue = append(s.queue, header, body)
@@ -136,10 +140,13 @@ func (s *Stream) write() {
 				n := min(len(b), chunk)
 				_ = s.in.SetWriteDeadline(time.Now().Add(s.stuck)) // a pipe has one
 				if _, err := s.in.Write(b[:n]); err != nil {
-					if errors.Is(err, os.ErrDeadlineExceeded) {
+					switch {
+					case errors.Is(err, os.ErrDeadlineExceeded):
 						s.fail(fmt.Errorf("has read nothing for %v", s.stuck))
+					case !errors.Is(err, os.ErrClosed): // by Close
+						close(s.deaf) // most often because it ends, which tells more
 					}
-					s.Close() // why it doesn't read any more shows in how it ends
+					s.Close()
 					return
 				}
 				b = b[n:]
