@@ -254,9 +254,10 @@ func tsserver(program string) string {
 }
 
 // ownTypeScript names the TypeScript that is used; without it that of the project is.
+// While the project loads a second one, for syntax, would answer from single files.
 func ownTypeScript(at Start) any {
 	return map[string]any{
-		"tsserver":                          map[string]any{"path": tsserver(at.Argv[0]), "useClientFileWatcher": true},
+		"tsserver":                          map[string]any{"path": tsserver(at.Argv[0]), "useClientFileWatcher": true, "useSyntaxServer": "never"},
 		"disableAutomaticTypingAcquisition": true, // there is no network
 	}
 }

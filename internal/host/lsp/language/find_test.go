@@ -155,6 +155,9 @@ func TestTypeScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := tls.Options(Start{Argv: argv, Root: ws}).(map[string]any)["tsserver"].(map[string]any)
+	if options["useSyntaxServer"] != "never" {
+		t.Errorf("a server that knows no project may answer: %v", options)
+	}
 	if options["path"] != w.path("five/lib/node_modules/typescript/lib/tsserver.js") {
 		t.Errorf("got %v", options)
 	}
