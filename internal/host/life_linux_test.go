@@ -234,6 +234,46 @@ func TestEndTakesAllAlong(t *testing.T) {
 	}
 }
 
+// One that nobody finds any more makes room for the next one.
+func TestNotFound(t *testing.T) {
+	for name, lose := range map[string]func(r Resident, socket string) error{
+		"socket":          func(_ Resident, socket string) error { return os.Remove(socket) },
+		"folder":          func(_ Resident, socket string) error { return os.RemoveAll(filepath.Dir(socket)) },
+		"another's place": func(_ Resident, socket string) error { return os.Rename(socket+".other", socket) },
+		"lock":            func(r Resident, _ string) error { return os.Remove(r.Lock) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFrame(t)
+			r := f.resident("one", time.Hour)
+			r.Socket = filepath.Join(f.run, "r", "one.sock")
+			if err := errors.Join(os.Mkdir(filepath.Dir(r.Socket), 0o700), os.WriteFile(r.Socket+".other", nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			f.connect(r).Close()
+			pid, path, _ := resident.Read(r.Lock)
+			all, stray := f.family(pid)
+			if err := lose(r, path); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range append(all, stray) {
+				gone(t, p)
+			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if name == "another's place" {
+				if err := os.Remove(path); err != nil {
+					t.Errorf("what took its place went with it: %v", err)
+				}
+			}
+			var d told
+			if err := f.connect(r).Ask(context.Background(), "tell", nil, &d); err != nil || d.PID == pid {
+				t.Errorf("the next one: %+v, %v", d, err)
+			}
+		})
+	}
+}
+
 // The last words of one that crashes are in its log, however long that has become.
 func TestLastWords(t *testing.T) {
 	f := newFrame(t)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -32,8 +34,13 @@ type Place struct {
 	End func()
 }
 
-// turn is how often a resident that waits for another one to end looks.
-const turn = time.Second
+const (
+	// turn is how often a resident that waits for another one to end looks.
+	turn = time.Second
+	// findable is how often a resident looks whether clients still find it: they give up
+	// after startTime, in which it has to end and the next one to listen.
+	findable = time.Second
+)
 
 // Live is the life of a resident: it serves until ctx ends, nobody needs it or it has
 // to make room, and leaves nothing behind. If another one lives it says so and returns,
@@ -84,7 +91,39 @@ func Live(ctx context.Context, at Place, srv *sock.Server) error {
 	if _, err := fmt.Fprintln(at.Said, Ready); err != nil {
 		return fail.Failed("no_client", "the client that started this host has gone").Because(err)
 	}
+	ctx, over := context.WithCancel(ctx)
+	defer over()
+	go unfound(ctx, []string{at.Lock, l.socket}, func() {
+		ln.SetUnlinkOnClose(false) // what is there now is another one's
+		srv.Leave()
+	})
 	return srv.Serve(ctx, ln)
+}
+
+// unfound calls leave once one of the files is gone by which a resident is found: folders
+// for sockets are removed at a logout, or when they are old. Who needs it would be told
+// that it does not answer, or start another one beside it.
+func unfound(ctx context.Context, files []string, leave func()) {
+	var own []fs.FileInfo
+	for _, f := range files {
+		fi, _ := os.Lstat(f)
+		own = append(own, fi)
+	}
+	look := time.NewTicker(findable)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		for i, f := range files {
+			if fi, err := os.Lstat(f); errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(fi, own[i]) {
+				leave()
+				return
+			}
+		}
+	}
 }
 
 // listen opens the socket. Where the usual name is taken, it is by the resident of
