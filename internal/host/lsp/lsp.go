@@ -364,7 +364,7 @@ func (h *Host) checkPath(path string) error {
 		}
 		return fail.NotFound("no_such_file", "there is no file %s", h.code.Show(path))
 	case err != nil:
-		return fail.Failed("unreadable", "%s can't be read: %v", h.code.Show(path), err)
+		return fail.Failed(service.Unreadable, "%s can't be read: %v", h.code.Show(path), err)
 	case fi.IsDir():
 		return fail.Usage("%s is a folder, not a file", h.code.Show(path)).WithHint("kx lsp diagnostics")
 	case !fi.Mode().IsRegular():

@@ -247,6 +247,42 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// A file that can't be read stands in the way of no name, in its language and others.
+func TestUnreadableFile(t *testing.T) {
+	b := open(t, map[string][]string{".fk": {"pull"}, ".fq": {"pull"}})
+	b.write("a.fk", "let one\n")
+	b.write("b.fq", "let two\n")
+	dir, err := os.OpenRoot(b.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for left := 4090 - len(b.root); left > 0; left -= 251 { // the longest path has 4,095 bytes
+		name := strings.Repeat("x", min(left, 250))
+		if err := dir.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		below, err := dir.OpenRoot(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir.Close()
+		dir = below
+	}
+	err = dir.WriteFile("beyond.fq", []byte("let one\n"), 0o600)
+	dir.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"one", "two"} {
+		if a := b.ask("hover", wire.CodeQuery{Symbol: name}); a.State != wire.CodeOK || !strings.Contains(a.Hover, name) {
+			t.Errorf("%s: %s, %s: %q", name, a.State, a.Reason, a.Hover)
+		}
+	}
+	if a := b.ask("diagnostics", wire.CodeQuery{}); len(a.Skipped) != 1 || !strings.Contains(a.Skipped[0].Reason, "can't be read") {
+		t.Errorf("it is no such file: %v", a.Skipped)
+	}
+}
+
 // A file that was to be open beside that of the question, and went before it was, does
 // not matter.
 func TestBesideGone(t *testing.T) {

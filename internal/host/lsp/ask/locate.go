@@ -209,7 +209,7 @@ func (w *Workspace) filesWith(ctx context.Context, v *service.View, name, within
 		}
 		content, err := v.Content(path)
 		if err != nil {
-			if fail.Exit(err) == fail.ExitLimit {
+			if fail.Exit(err) == fail.ExitLimit || fail.As(err).Code == service.Unreadable { // for the server, too
 				continue
 			}
 			return nil, err

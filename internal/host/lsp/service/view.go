@@ -168,6 +168,9 @@ func read(path string) ([]byte, disk.File, error) {
 	return content, before, nil
 }
 
+// Unreadable is the code of the error for a file that is there and can't be read.
+const Unreadable = "unreadable"
+
 func unreadable(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -175,7 +178,7 @@ func unreadable(path string, err error) error {
 	case isFolder(path):
 		return fail.Usage("%s is a folder, not a file", path).WithHint("ls %s", path)
 	}
-	return fail.Failed("unreadable", "%s can't be read: %v", path, fsx.Reason(err)).Because(err)
+	return fail.Failed(Unreadable, "%s can't be read: %v", path, fsx.Reason(err)).WithHint("ls -l %s", path).Because(err)
 }
 
 func isFolder(path string) bool {
