@@ -142,7 +142,28 @@ func (o *Options) file(typed string) (string, error) {
 	if !paths.Inside(ws, abs) {
 		return "", fail.New("outside_workspace", fail.ExitUsage, "%.200q is outside the workspace %s", typed, ws).WithHint("kx -C DIR lsp ...")
 	}
-	return typed, nil
+	return below(ws, cwd, typed, abs), nil
+}
+
+// below writes a path that names the workspace by a symlink to it as one in it: rules are
+// about where a path leads, and what is on the way is outside. abs is where it leads.
+func below(ws, cwd, typed, abs string) string {
+	full := typed
+	if !filepath.IsAbs(typed) {
+		full = filepath.Join(cwd, typed)
+	}
+	for i := 1; i < len(full) && !paths.Inside(ws, full[:i]); i++ {
+		if full[i] != '/' {
+			continue
+		}
+		if dir, err := paths.Canonical(cwd, full[:i]); err != nil || dir != ws {
+			continue
+		}
+		if to, err := paths.Canonical(cwd, ws+full[i:]); err == nil && to == abs {
+			return ws + full[i:]
+		}
+	}
+	return typed
 }
 
 // address reads an address, and the path in it.
