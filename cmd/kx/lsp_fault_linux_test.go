@@ -348,8 +348,16 @@ func TestLanguageServerCrashes(t *testing.T) {
 	if a := c.kx("lsp", "status"); !strings.Contains(a.all, `"state":"failed"`) || !strings.Contains(a.all, why) || !strings.Contains(a.all, `"state":"ready"`) {
 		t.Errorf("status: %s", a.all)
 	}
-	if a := c.kx("lsp", "doctor", "fk"); a.exit == 0 || !strings.Contains(a.all, why) {
-		t.Errorf("doctor: %s", a.all)
+	a = c.kx("lsp", "doctor", "fk")
+	var check struct{ Hint string }
+	if err := json.Unmarshal([]byte(a.all), &check); err != nil || a.exit != 5 || !strings.Contains(a.all, why) {
+		t.Errorf("doctor: %v %s", err, a.all)
+	}
+	if words := strings.Fields(check.Hint); !strings.HasPrefix(check.Hint, "kx host stop lsp-") || c.kx(words[1:]...).exit != 0 {
+		t.Errorf("doctor says %q", check.Hint)
+	}
+	if a := c.kx("lsp", "symbols", "a.fk", "--wait", askWait); a.exit != 0 || a.State != "ok" {
+		t.Errorf("after that: %s", a.all)
 	}
 
 	d := newCodeHouse(t, map[string]string{"fk": "exit=9", "fq": ""})

@@ -91,7 +91,7 @@ func (s *Service) gaveUp() error {
 		return nil
 	}
 	return fail.Unavailable("server_ended", "%s ended %d times in %d minutes: %s", s.candidates()[0].Name, len(s.crashes), int(crashWindow.Minutes()), s.last).
-		WithHint("kx lsp status")
+		WithHint("kx host stop %s", door.Name(s.shared.Root)) // the next question starts all anew
 }
 
 // drop ends the server; the next question starts another one. The lock is held.
