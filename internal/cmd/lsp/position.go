@@ -49,7 +49,7 @@ type PositionOptions struct {
 
 // exits are the statuses of a question.
 var exits = []app.Exit{
-	{Status: 0, Means: "there is an answer, which may be that there is nothing"}, {Status: 2, Means: "usage, or the address may mean several places"}, {Status: 3}, {Status: 4},
+	{Status: 0, Means: "there is an answer, which may be that there is nothing"}, {Status: 1, Means: "the server answers with an error, as some do where there is no name"}, {Status: 2, Means: "usage, or the address may mean several places"}, {Status: 3}, {Status: 4},
 	{Status: 5, Means: "there is no language server that could tell"}, {Status: 7}, {Status: 8, Means: "no such file, or nothing of that name"},
 	{Status: 124, Means: "the server can't tell yet"},
 }

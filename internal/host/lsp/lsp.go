@@ -242,11 +242,24 @@ func (h *Host) Answer(ctx context.Context, r *request) (*wire.CodeAnswer, error)
 	case err != nil:
 		var refused *protocol.Error
 		if errors.As(err, &refused) {
-			return nil, fail.Failed("server_error", "the language server answers with an error: %s", refused.Message).WithHint("kx lsp status")
+			return nil, refusal(r.verb, a, refused)
 		}
 		return nil, err
 	}
 	return a, nil
+}
+
+// refusal is the error of a question that a server answers with one. Some say so of every
+// place where there is nothing to tell of.
+func refusal(verb string, a *wire.CodeAnswer, e *protocol.Error) error {
+	who, hint := "the language server", "kx lsp "+verb+" --help"
+	if a.Server != nil {
+		who = a.Server.Name
+	}
+	if e.Code == protocol.InternalError {
+		hint = "kx lsp status"
+	}
+	return fail.Failed("server_error", "%s answers with an error: %s", who, e.Message).WithHint("%s", hint)
 }
 
 func (h *Host) answer(ctx context.Context, r *request, a *wire.CodeAnswer) error {

@@ -283,6 +283,18 @@ func TestUnreadableFile(t *testing.T) {
 	}
 }
 
+// A server that answers with an error is named. What to do next depends on whose fault it is.
+func TestServerError(t *testing.T) {
+	for code, hint := range map[string]string{"0": "kx lsp references --help", "-32803": "kx lsp references --help", "-32603": "kx lsp status"} {
+		b := open(t, map[string][]string{".fk": {"error=textDocument/references," + code}})
+		b.write("a.fk", "let one\n")
+		_, err := b.try(patience, "references", wire.CodeQuery{Path: filepath.Join(b.root, "a.fk"), Line: 1, Column: 5})
+		if e := fail.As(err); e == nil || e.Exit != fail.ExitFailed || e.Msg != "fakelsp answers with an error: it was told to fail" || e.Hint != hint {
+			t.Errorf("%s: %+v", code, e)
+		}
+	}
+}
+
 // A file that was to be open beside that of the question, and went before it was, does
 // not matter.
 func TestBesideGone(t *testing.T) {
