@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -104,9 +105,36 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 		}
 		a.Skipped = append(a.Skipped, wire.CodeSkipped{Path: h.code.Show(closed[0]), State: wire.CodeUnavailable, Reason: why})
 	}
+	a.Skipped = append(a.Skipped, h.hidden(r, snap.Paths())...)
 	slices.SortStableFunc(a.Diagnostics, func(x, y wire.Diagnostic) int { return strings.Compare(x.Path, y.Path) })
 	ask.CutDiagnostics(&r.query, a)
 	return nil
+}
+
+// hidden counts the files of each language that policy hides from all servers: they are no
+// part of what is clean.
+func (h *Host) hidden(r *request, files []string) (list []wire.CodeSkipped) {
+	seen := h.sight.of(h.root, &r.setup, files)
+	if len(seen) == len(files) {
+		return nil
+	}
+	count := map[string]int{}
+	for _, path := range files {
+		if _, shown := slices.BinarySearch(seen, path); shown {
+			continue
+		}
+		if _, l := h.service(path); l != nil {
+			count[l.Name]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		files := "1 file"
+		if n := count[name]; n > 1 {
+			files = fmt.Sprintf("%d files", n)
+		}
+		list = append(list, wire.CodeSkipped{Language: name, State: wire.CodeUnavailable, Reason: files + " that policy hides"})
+	}
+	return list
 }
 
 // fewer sorts what was skipped, and only counts what is more than an answer names.

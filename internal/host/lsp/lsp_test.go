@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -244,6 +245,29 @@ func TestUnreadable(t *testing.T) {
 	a := b.ask("diagnostics", wire.CodeQuery{})
 	if a.State != wire.CodeClean || len(a.Skipped) != 1 || !strings.HasPrefix(a.Skipped[0].Path, name) || a.Skipped[0].Reason != "the folder can't be read" {
 		t.Errorf("%s, %s: skipped %v", a.State, a.Reason, a.Skipped)
+	}
+}
+
+// Files that policy hides are counted, and not named: they are no part of what is clean.
+func TestHiddenFiles(t *testing.T) {
+	b := open(t, map[string][]string{".fk": {"pull"}, ".fq": {"pull"}})
+	for _, name := range []string{"a.fk", "b.fq", "no.txt"} {
+		b.write(name, "let one\n")
+	}
+	b.setup.Hidden = []string{"**/h*"}
+	if a := b.ask("diagnostics", wire.CodeQuery{}); a.State != wire.CodeClean || a.Skipped != nil {
+		t.Errorf("%s: %+v", a.State, a.Skipped)
+	}
+	for _, name := range []string{"h1.fk", "h2.fk", "h3.fq", "h.txt"} {
+		b.write(name, "BUG\n")
+	}
+	a := b.ask("diagnostics", wire.CodeQuery{})
+	want := []wire.CodeSkipped{
+		{Language: "fake.fk", State: wire.CodeUnavailable, Reason: "2 files that policy hides"},
+		{Language: "fake.fq", State: wire.CodeUnavailable, Reason: "1 file that policy hides"},
+	}
+	if a.State != wire.CodeClean || !slices.Equal(a.Skipped, want) {
+		t.Errorf("%s: %+v", a.State, a.Skipped)
 	}
 }
 
