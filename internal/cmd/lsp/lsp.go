@@ -142,6 +142,9 @@ func (o *Options) file(typed string) (string, error) {
 	if !paths.Inside(ws, abs) {
 		return "", fail.New("outside_workspace", fail.ExitUsage, "%.200q is outside the workspace %s", typed, ws).WithHint("kx -C DIR lsp ...")
 	}
+	if abs == cwd && cwd != ws { // for a tool, where it stands is as good as no path
+		return "", fail.New("is_folder", fail.ExitUsage, "%.200q is a folder, and this is asked of a file", typed).WithHint("kx lsp diagnostics --help")
+	}
 	return below(ws, cwd, typed, abs), nil
 }
 
