@@ -274,6 +274,45 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
+// One whose lock was removed leaves that of the next one alone.
+func TestLockRemoved(t *testing.T) {
+	f := newFrame(t)
+	r := f.resident("one", time.Hour)
+	f.connect(r).Close()
+	first, _, _ := resident.Read(r.Lock)
+	all, stray := f.family(first)
+	if err := os.Remove(r.Lock); err != nil {
+		t.Fatal(err)
+	}
+	var second, now told
+	if err := f.connect(r).Ask(context.Background(), "tell", nil, &second); err != nil || second.PID == first {
+		t.Fatalf("the next one: %+v, %v", second, err)
+	}
+	for _, p := range append(all, stray) {
+		gone(t, p)
+	}
+	if err := f.connect(r).Ask(context.Background(), "tell", nil, &now); err != nil || now.PID != second.PID {
+		t.Errorf("%+v, then %+v, %v", second, now, err)
+	}
+}
+
+// What is no file is not taken for a lock, nor written to.
+func TestLockInTheWay(t *testing.T) {
+	f := newFrame(t)
+	r := f.resident("one", time.Hour)
+	if err := resident.Prepare(f.st, "one"); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(f.run, "other")
+	if err := errors.Join(os.WriteFile(other, []byte("mine"), 0o600), os.Symlink(other, r.Lock)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.Connect(context.Background())
+	if text, _ := os.ReadFile(other); string(text) != "mine" || fail.Exit(err) != fail.ExitUnavailable || !strings.Contains(err.Error(), "is in the way") {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
 // The last words of one that crashes are in its log, however long that has become.
 func TestLastWords(t *testing.T) {
 	f := newFrame(t)

@@ -48,6 +48,9 @@ const (
 func Live(ctx context.Context, at Place, srv *sock.Server) error {
 	syscall.Umask(0o077)
 	program := self()
+	if fi, err := os.Lstat(at.Lock); err == nil && !fi.Mode().IsRegular() { // what a symlink leads to would be written
+		return fail.Failed("in_the_way", "%s is in the way: it is no regular file", at.Lock).WithHint("rm %s", at.Lock)
+	}
 	unlock, ok, err := fsx.TryLock(at.Lock)
 	for ; at.Waits && !ok && err == nil; unlock, ok, err = fsx.TryLock(at.Lock) {
 		select {
@@ -64,7 +67,15 @@ func Live(ctx context.Context, at Place, srv *sock.Server) error {
 		return err
 	}
 	defer unlock()
-	defer os.Truncate(at.Lock, 0)
+	own, err := os.Lstat(at.Lock)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if now, err := os.Lstat(at.Lock); err == nil && os.SameFile(own, now) { // else it is the next one's
+			os.Truncate(at.Lock, 0)
+		}
+	}()
 	if err := os.Truncate(at.Lock, 0); err != nil {
 		return err
 	}
