@@ -148,6 +148,16 @@ func TestPythonProjectIsNeverStale(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.errs("removed", "uselib.py", "1:"+missing)
+			// What servers bring along of a package counts more than its text, and the
+			// interpreter of the project is not asked.
+			c.write(site+"yaml/__init__.py", "def safe_load(s): return None\n")
+			c.write("useyaml.py", "import yaml\nimport lure\n\nn: int = yaml.safe_load(\"\").a\n")
+			c.write("lured/lure.py", "")
+			c.write(".venv/bin/python", "#!/bin/sh\nprintf '{\"path\":[\"%s\"],\"prefix\":\"/\"}' '"+c.path("lured")+"'\n")
+			if err := os.Chmod(c.path(".venv/bin/python"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			c.errs("stubs of the server", "useyaml.py", "2:"+missing)
 
 			c.run("git", "init", "-q")
 			c.run("git", "add", "main.py", "cost.py")

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,6 +41,7 @@ func (s *Sandbox) Resident(at Place, name string, argv []string, dir string) (*C
 	}
 	b.release = append(b.release, own.Release)
 	temp, _, err := own.Layer("temp")
+	put := putInto(temp)
 	if err == nil {
 		err = os.MkdirAll(filepath.Join(temp, cacheFolder), 0o700)
 	}
@@ -72,9 +74,31 @@ func (s *Sandbox) Resident(at Place, name string, argv []string, dir string) (*C
 	cache := filepath.Join(temp, cacheFolder)
 	env := append(b.env, "TMPDIR="+temp, "XDG_CACHE_HOME="+cache)
 	return &Cell{
-		Plan: p, Label: s.Label(ReadOnly), Env: env, Cache: cache, Holds: holds(p.Masked),
+		Plan: p, Label: s.Label(ReadOnly), Env: env, Cache: cache, Put: put, Holds: holds(p.Masked),
 		Leave: b.leave, Broken: s.Scratch.ForgetWalls,
 	}, nil
+}
+
+// putInto returns what writes a program into the cache in a temp. A resident may have
+// put anything there: it is never written through.
+func putInto(temp string) func(name, text string) error {
+	return func(name, text string) error {
+		root, err := os.OpenRoot(temp)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		at := filepath.Join(cacheFolder, name)
+		if err := root.RemoveAll(at); err != nil {
+			return err
+		}
+		f, err := root.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(text)
+		return errors.Join(err, f.Close())
+	}
 }
 
 // warm lays folders of the program over the caches that may have it.

@@ -189,3 +189,44 @@ func TestLinkedProgram(t *testing.T) {
 		t.Errorf("%s is not in sight: %+v", dir, cell.Plan.Mounts)
 	}
 }
+
+// A program is put where a resident finds it, and never through what it left there.
+func TestResidentPut(t *testing.T) {
+	w := newWorld(t, full)
+	c := w.resident("x")
+	var temp string
+	for _, m := range c.Plan.Mounts {
+		if m.Target == "/tmp" {
+			temp = m.Source
+		}
+	}
+	at := filepath.Join(temp, ".cache/run")
+	for _, text := range []string{"one", "another"} {
+		if err := c.Put("run", text); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := os.ReadFile(at)
+		fi, _ := os.Stat(at)
+		if err != nil || string(raw) != text || fi.Mode() != 0o700 {
+			t.Errorf("%q %v %v", raw, fi.Mode(), err)
+		}
+	}
+	w.make("home/mine", "mine")
+	mine := w.path("home/mine")
+	for _, what := range []func() error{
+		func() error { return errors.Join(os.Remove(at), os.Symlink(mine, at)) },
+		func() error {
+			return errors.Join(os.RemoveAll(filepath.Dir(at)), os.Symlink(filepath.Dir(mine), filepath.Dir(at)))
+		},
+	} {
+		if err := what(); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Put("run", "other")
+		raw, _ := os.ReadFile(mine)
+		_, err := os.Lstat(w.path("home/run"))
+		if string(raw) != "mine" || err == nil {
+			t.Errorf("written outside: %q, %v", raw, err)
+		}
+	}
+}

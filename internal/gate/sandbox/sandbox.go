@@ -79,10 +79,11 @@ type Cell struct {
 	Label string     // what results call it: a profile, "partial" or "none"
 	Env   []string   // variables beside those of the program
 
-	// Cache is a folder of a resident's own, as it sees it. Holds reports whether
-	// what is masked for it is what was masked when it started: what was put in its
-	// place since then it would see.
+	// Cache is a folder of a resident's own, as it sees it; Put writes a program into
+	// it. Holds reports whether what is masked for it is what was masked when it
+	// started: what was put in its place since then it would see.
 	Cache string
+	Put   func(name, text string) error
 	Holds func() bool
 
 	// Leave is called when the program has ended. It says what was taken away.

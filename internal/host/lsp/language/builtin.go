@@ -39,14 +39,14 @@ func builtIn() []*Language {
 		Ready: client.OnFound, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
 		Reload:   []string{"pyproject.toml", "pyrightconfig.json", "setup.cfg"},
 		Extended: extended,
-		Settings: installed, ways: []way{{"npm", "npm install -g pyright"}, {"pipx", "pipx install pyright"}, {"uv", "uv tool install pyright"}},
+		Settings: installed, Program: interpreter, ways: []way{{"npm", "npm install -g pyright"}, {"pipx", "pipx install pyright"}, {"uv", "uv tool install pyright"}},
 	}
 	basedpyright := &Server{
 		Name: "basedpyright", Language: "python", Argv: []string{"basedpyright-langserver", "--stdio"},
 		Ready: client.OnFound, Diagnostics: Pull, OpenCreated: true, Markers: venvs,
 		Reload:   []string{"pyproject.toml", "pyrightconfig.json", "setup.cfg"},
 		Extended: extended,
-		Settings: installed, ways: []way{{"npm", "npm install -g basedpyright"}},
+		Settings: installed, Program: interpreter, ways: []way{{"npm", "npm install -g basedpyright"}},
 	}
 	rust := &Server{
 		Name: "rust-analyzer", Language: "rust", Argv: []string{"rust-analyzer"}, RunsCode: true,
@@ -76,27 +76,6 @@ func builtIn() []*Language {
 		{"javascript", "JavaScript", map[string]string{".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascriptreact"}, packages, []*Server{tsc, tls}},
 		{"python", "Python", map[string]string{".py": "python", ".pyi": "python"}, []string{"pyproject.toml", "setup.cfg", "setup.py", "pyrightconfig.json"}, []*Server{pyright, basedpyright}},
 		{"rust", "Rust", map[string]string{".rs": "rust"}, []string{"Cargo.toml"}, []*Server{rust}},
-	}
-}
-
-// venvs are where Python's packages are installed in a workspace.
-var venvs = []string{".venv", "venv", "env"}
-
-// installed lets servers for Python look into the virtual environment of the
-// workspace. They would ask its interpreter where things are, which is the project's
-// to choose: they get the folders instead, and ask the one on PATH for its own.
-func installed(root string) map[string]any {
-	extra := []any{}
-	for _, name := range venvs {
-		found, _ := filepath.Glob(filepath.Join(quote.Replace(root), name, "lib", "python3*", "site-packages"))
-		for _, dir := range found {
-			extra = append(extra, dir)
-		}
-	}
-	analysis := map[string]any{"diagnosticMode": "openFilesOnly", "extraPaths": extra}
-	return map[string]any{
-		"python":       map[string]any{"analysis": analysis},
-		"basedpyright": map[string]any{"analysis": analysis},
 	}
 }
 

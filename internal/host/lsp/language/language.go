@@ -80,7 +80,9 @@ type Server struct {
 	// Options are what initialize hands over.
 	Options func(Start) any
 	// Settings are answers to workspace/configuration; see Setting.
-	Settings func(root string) map[string]any
+	Settings func(Start) map[string]any
+	// Program is the text of a program in its cache folder that Settings name.
+	Program func(Start) string
 	// Env are variables of the server. cache is a folder of its own as it sees it,
 	// which stays from one start to the next.
 	Env func(cache string) []string
@@ -116,6 +118,8 @@ type Start struct {
 	Argv  []string // as Find returned it
 	Root  string
 	Files []string // all files of the workspace, by their absolute paths
+	Env   []string
+	Cache string // a folder of its own as it sees it
 }
 
 // ByPath returns the language of a file and what the protocol calls it; nil for a
@@ -154,21 +158,21 @@ func ByName(langs []*Language, name string) *Language {
 // Setting returns what workspace/configuration is answered with for a section,
 // which may be one inside of another ("python.analysis"); nil where there is nothing
 // to say.
-func (s *Server) Setting(root string) func(section string) any {
+func (s *Server) Setting(at Start) func(section string) any {
 	var all map[string]any
 	if s.Settings != nil {
-		all = s.Settings(root)
+		all = s.Settings(at)
 	}
 	return func(section string) any {
 		if value, ok := all[section]; ok {
 			return value
 		}
-		var at any = all
+		var value any = all
 		for _, name := range strings.Split(section, ".") {
-			m, _ := at.(map[string]any)
-			at = m[name]
+			m, _ := value.(map[string]any)
+			value = m[name]
 		}
-		return at
+		return value
 	}
 }
 

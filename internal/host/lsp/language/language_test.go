@@ -1,8 +1,10 @@
 package language
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -126,11 +128,11 @@ func TestTake(t *testing.T) {
 	if d := cmp.Diff([]string{"GOPROXY=off", "GOFLAGS=-tags=x"}, s.Env("/c")); d != "" {
 		t.Error(d)
 	}
-	ask := s.Setting("/w")
+	ask := s.Setting(Start{})
 	if ask("gopls.a") != int64(1) || ask("other") != nil || ask("gopls.a.b") != nil || !s.RunsCode || s.Argv[0] != "/opt/gopls" || s.Diagnostics != Pull {
 		t.Errorf("%v %+v", ask("gopls"), s)
 	}
-	if known := Table(nil)[0].Servers[0]; known.RunsCode || known.Argv[0] != "gopls" || known.Setting("/w")("gopls") != nil {
+	if known := Table(nil)[0].Servers[0]; known.RunsCode || known.Argv[0] != "gopls" || known.Setting(Start{})("gopls") != nil {
 		t.Error("one table changes another")
 	}
 }
@@ -162,15 +164,46 @@ func TestCrates(t *testing.T) {
 // The packages of a virtual environment are seen, and its interpreter is not asked.
 func TestInstalled(t *testing.T) {
 	w := newWorld(t)
-	root := w.dir("a [b]*")
-	w.file("a [b]*/.venv/lib/python3.12/site-packages/x.py", "")
-	w.file("a [b]*/.venv/bin/python", "")
-	ask := (&Server{Settings: installed}).Setting(root)
-	if d := cmp.Diff([]any{filepath.Join(root, ".venv/lib/python3.12/site-packages")}, ask("python.analysis.extraPaths")); d != "" {
+	root := w.dir("it's [b]*")
+	site := filepath.Join(root, ".venv/lib/python3.12/site-packages")
+	w.file("it's [b]*/.venv/lib/python3.12/site-packages/x.py", "")
+	w.file("it's [b]*/.venv/bin/python3", "")
+	at := Start{Root: root, Cache: "/cache", Env: []string{"PATH=" + filepath.Join(root, ".venv/bin")}}
+	ask := (&Server{Settings: installed}).Setting(at)
+	if d := cmp.Diff([]string{site}, ask("python.analysis.extraPaths")); d != "" {
 		t.Error(d)
 	}
-	if ask("python.pythonPath") != nil {
-		t.Error("the project names an interpreter")
+	if got := interpreter(at); got != "#!/bin/sh\nexit 1\n" || ask("python.pythonPath") != "/cache/python3" {
+		t.Errorf("%v: %q", ask("python.pythonPath"), got)
+	}
+	at.Env = []string{"PATH=" + filepath.Join(root, ".venv/bin") + ":" + w.path("bin")}
+	program := w.file("bin/python3", "#!/bin/sh\nprintf '<%s>' \"$@\"\n")
+	run := func() string {
+		t.Helper()
+		out, err := exec.Command("sh", w.file("script", interpreter(at)), "-I", "-c", "code").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	list := func(dirs ...string) string {
+		raw, _ := json.Marshal(dirs)
+		return "><" + string(raw) + "><code>"
+	}
+	if got := run(); !strings.HasPrefix(got, "<-I><-S><-c>") || !strings.Contains(got, `= (3, 12, 0, "final", 0)`) || !strings.HasSuffix(got, list(site)) {
+		t.Errorf("%s: %q", program, got)
+	}
+	if ask := (&Server{Settings: installed}).Setting(at); ask("python.analysis.extraPaths") != nil {
+		t.Error("packages count as code of the project")
+	}
+	w.file("it's [b]*/.venv/lib/python3.12/site-packages/e.pth", "# no\nimport os; os.abort()\n\nsrc \r\n/abs\n")
+	w.file("it's [b]*/.venv/pyvenv.cfg", "home = /x\ninclude-system-site-packages = true\n")
+	if got := run(); !strings.HasPrefix(got, "<-I><-c>") || !strings.HasSuffix(got, list(site, filepath.Join(site, "src"), "/abs")) {
+		t.Errorf("%q", got)
+	}
+	at.Root, at.Env = w.dir("none"), []string{"PATH=" + w.path("bin")}
+	if got := run(); got != "<-I><-c><code>" {
+		t.Errorf("%q", got)
 	}
 }
 

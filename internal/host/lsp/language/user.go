@@ -107,11 +107,11 @@ func (s *Server) take(u config.LanguageServer) {
 		}
 	}
 	if before := s.Settings; u.Settings != nil {
-		s.Settings = func(root string) map[string]any {
+		s.Settings = func(at Start) map[string]any {
 			if before == nil {
 				return u.Settings
 			}
-			return over(before(root), u.Settings)
+			return over(before(at), u.Settings)
 		}
 	}
 	if before := s.Env; u.Env != nil {

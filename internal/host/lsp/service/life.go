@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
+	"github.com/kxtools/kx/internal/base/fsx"
 	"github.com/kxtools/kx/internal/host/lsp/client"
 	"github.com/kxtools/kx/internal/host/lsp/disk"
 	"github.com/kxtools/kx/internal/host/lsp/door"
@@ -185,13 +186,22 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	if err != nil {
 		return nil, err
 	}
+	env := language.Env(setup.Env, s.shared.Root)
+	at := language.Start{Argv: argv, Root: s.shared.Root, Files: snap.Paths(), Env: env}
+	if cell != nil {
+		at.Cache = cell.Cache
+	}
 	var options any
 	if server.Options != nil {
-		options = server.Options(language.Start{Argv: argv, Root: s.shared.Root, Files: snap.Paths()})
+		options = server.Options(at)
 	}
-	env := language.Env(setup.Env, s.shared.Root)
+	if server.Program != nil {
+		if err := cell.Put(language.Program, server.Program(at)); err != nil {
+			return nil, fail.Unavailable(failed, "%s can't be started: it has no place for its files: %v", server.Name, fsx.Reason(err)).WithHint("kx config path state").Because(err)
+		}
+	}
 	if server.Env != nil {
-		env = append(env, server.Env(cell.Cache)...)
+		env = append(env, server.Env(at.Cache)...)
 	}
 	libs := installed(server, setup)
 	var masked []string
@@ -202,7 +212,7 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	defer cancel()
 	c, err := client.Start(ctx, client.Options{
 		Argv: argv, Called: language.Called(argv[0]), Dir: s.shared.Root, Env: env, Cell: cell, Root: s.shared.Root, Options: options, Ready: server.Ready,
-		Settings: server.Setting(s.shared.Root),
+		Settings: server.Setting(at),
 		Log:      func(line string) { s.shared.Log("%s: %s", server.Name, line) },
 	})
 	if err != nil {
