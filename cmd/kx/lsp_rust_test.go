@@ -216,6 +216,22 @@ func TestRustDiagnostics(t *testing.T) {
 		t.Errorf("a question without an edit takes %v, with one %v", again/5, check/5)
 	}
 
+	// A file that no crate has is not compiled: nothing is known of it.
+	c.write("src/lone.rs", "pub fn lone() -> u8 { \"\" }\n")
+	if a := c.finds("no mod for it", "src/lone.rs", wire.CodeUnavailable, ""); !strings.Contains(a.Reason, "no crate has the file") || a.Code != "unlinked" {
+		t.Errorf("no mod for it: %+v", a)
+	}
+	if exit, all := c.ask("diagnostics", "--wait", "60s"); exit != 0 || all.State != wire.CodeClean || len(all.Skipped) != 1 || all.Skipped[0].Path != "src/lone.rs" {
+		t.Errorf("all, without one that is not compiled: %d %+v", exit, all)
+	}
+	c.write("src/main.rs", "mod lone;\n"+calls)
+	c.finds("a mod for it", "src/lone.rs", wire.CodeFindings, "1:E0308")
+	c.write("src/lone.rs", "pub fn lone() -> u8 { }\n")
+	c.write("src/main.rs", "#[cfg(windows)]\nmod lone;\n"+calls)
+	c.finds("for another platform", "src/lone.rs", wire.CodeUnavailable, "")
+	c.write("src/main.rs", calls)
+	c.remove("src/lone.rs")
+
 	// Where cargo can't look, nothing is clean, and it is tried again.
 	lock, err := os.ReadFile(c.path("Cargo.lock"))
 	if err != nil {

@@ -68,6 +68,8 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 				case errors.As(err, &late), errors.Is(err, context.DeadlineExceeded):
 					worse(wire.CodePending)
 					a.Skipped = append(a.Skipped, wire.CodeSkipped{Language: s.name, Path: h.code.Show(path), State: wire.CodePending, Reason: reason(err)})
+				case err != nil && fail.As(err).Code == ask.Unlinked: // what is compiled does not have it
+					a.Skipped = append(a.Skipped, wire.CodeSkipped{Language: s.name, Path: h.code.Show(path), State: wire.CodeUnavailable, Reason: reason(err)})
 				case fail.Exit(err) == fail.ExitUnavailable:
 					worse(wire.CodeUnavailable)
 					if down == nil {

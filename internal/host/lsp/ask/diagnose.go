@@ -33,6 +33,10 @@ const (
 // that it has not looked yet.
 var ErrUnsettled = errors.New("the server has not said so yet")
 
+// Unlinked is the code of the error where a file belongs to no project, as those of
+// other platforms.
+const Unlinked = "unlinked"
+
 // Diagnose returns what the server finds in an open file, once it is of the text as it
 // was sent. With ErrUnsettled it is what is known so far.
 func (w *Workspace) Diagnose(ctx context.Context, v *service.View, path string) ([]wire.Diagnostic, error) {
@@ -147,7 +151,12 @@ func (w *Workspace) checkedBy(v *service.View, uri lsptype.DocumentURI, found []
 		found = merge(found, p.Diagnostics)
 	}
 	why := w.failed(v)
-	if why == "" || slices.ContainsFunc(found, func(d protocol.Diagnostic) bool { return d.Severity == lsptype.Error }) {
+	switch {
+	case slices.ContainsFunc(found, func(d protocol.Diagnostic) bool { return d.Severity == lsptype.Error }):
+		return found, nil
+	case v.Server.Unlinked != "" && slices.ContainsFunc(found, func(d protocol.Diagnostic) bool { return string(d.Code) == v.Server.Unlinked }):
+		return found, fail.Unavailable(Unlinked, "%s has not looked at it: no crate has the file as a module, at least not on this machine and with these features", v.Server.Name).WithHint("grep -rnw mod --include='*.rs' .")
+	case why == "":
 		return found, nil
 	}
 	return found, fail.Unavailable("unchecked", "%s has found no error, but the compiler could not look: %s", v.Server.Name, Brief(why)).WithHint("%s", v.Server.Check.Hint)

@@ -50,7 +50,7 @@ func builtIn() []*Language {
 	}
 	rust := &Server{
 		Name: "rust-analyzer", Language: "rust", Argv: []string{"rust-analyzer"}, RunsCode: true,
-		Ready: client.OnStatus, Diagnostics: Pull, Text: "rust-analyzer/viewFileText",
+		Ready: client.OnStatus, Diagnostics: Pull, Text: "rust-analyzer/viewFileText", Unlinked: "unlinked-file",
 		Options: crates,
 		Reload:  []string{"Cargo.toml", "Cargo.lock", "build.rs", "rust-toolchain", "rust-toolchain.toml", "config.toml"},
 		Check:   &Check{Method: "rust-analyzer/runFlycheck", Token: "rust-analyzer/flycheck", Failed: "cargo check failed", Hint: "cargo check"},

@@ -95,6 +95,7 @@ type Server struct {
 	Reload      []string                   // names of files that it does not read again, or only later
 	Extended    func(root string) []string // more such files, of a workspace; nil for none
 	Embeds      func(text string) []string // patterns of other files that a file takes in, of a server that looks for them once
+	Unlinked    string                     // the code of what it says, for editors, of a file that belongs to no project: it has not looked at its types
 	Check       *Check                     // it can have the project's own compiler look, too
 	Markers     []string                   // folders that are not looked into and in which what it needs is installed
 
