@@ -232,6 +232,21 @@ func TestRustDiagnostics(t *testing.T) {
 	c.write("src/main.rs", calls)
 	c.remove("src/lone.rs")
 
+	// What a build script wrote lies outside of the workspace, and breaks it all the same.
+	const build = "fn main() { std::fs::write(std::env::var(\"OUT_DIR\").unwrap() + \"/made.rs\", \"pub fn made() -> u8 { true }\").unwrap(); }\n"
+	c.write("build.rs", build)
+	c.write("src/main.rs", calls+"include!(concat!(env!(\"OUT_DIR\"), \"/made.rs\"));\n")
+	exit, all = c.ask("diagnostics", "--wait", "60s")
+	if exit != 5 || all.State != wire.CodeUnavailable || all.Hint != "cargo check" || !strings.Contains(all.Reason, "made.rs, outside of the workspace: mismatched types") {
+		t.Errorf("what is made is broken: %d %+v", exit, all)
+	}
+	c.write("build.rs", strings.ReplaceAll(build, "true", "1"))
+	if exit, all := c.ask("diagnostics", "--wait", "60s"); exit > 1 {
+		t.Errorf("what is made is mended: %d %+v", exit, all)
+	}
+	c.remove("build.rs")
+	c.write("src/main.rs", calls)
+
 	// Where cargo can't look, nothing is clean, and it is tried again.
 	lock, err := os.ReadFile(c.path("Cargo.lock"))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/host/lsp/ask"
+	"github.com/kxtools/kx/internal/host/lsp/language"
 	"github.com/kxtools/kx/internal/host/lsp/service"
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -88,6 +89,11 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 			})
 		}
 		group.Wait()
+		elsewhere, hint, err := h.elsewhere(ctx, r, s)
+		if err == nil && down == nil && len(elsewhere) > 0 {
+			worse(wire.CodeUnavailable)
+			a.Skipped, a.Hint = append(a.Skipped, elsewhere...), hint
+		}
 		switch {
 		case errors.Is(ctx.Err(), context.Canceled):
 			return ctx.Err()
@@ -137,6 +143,25 @@ func (h *Host) hidden(r *request, files []string) (list []wire.CodeSkipped) {
 		list = append(list, wire.CodeSkipped{Language: name, State: wire.CodeUnavailable, Reason: files + " that policy hides"})
 	}
 	return list
+}
+
+// elsewhere are files outside of the workspace that keep it from being clean. What they
+// have is not told as a finding: nobody has said that it may be read.
+func (h *Host) elsewhere(ctx context.Context, r *request, w work) (list []wire.CodeSkipped, hint string, err error) {
+	if !slices.ContainsFunc(w.Languages()[0].Servers, func(s *language.Server) bool { return s.Check != nil }) {
+		return nil, "", nil
+	}
+	err = w.Do(ctx, &r.setup, nil, func(ctx context.Context, v *service.View) error {
+		list = nil
+		if v.Server.Check != nil {
+			hint = v.Server.Check.Hint
+		}
+		for path, what := range h.code.Elsewhere(v) {
+			list = append(list, wire.CodeSkipped{Language: w.name, Path: path, State: wire.CodeUnavailable, Reason: fmt.Sprintf("the compiler finds an error in %s, outside of the workspace: %s", path, what)})
+		}
+		return nil
+	})
+	return list, hint, err
 }
 
 // fewer sorts what was skipped, and only counts what is more than an answer names.

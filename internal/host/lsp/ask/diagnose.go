@@ -162,6 +162,23 @@ func (w *Workspace) checkedBy(v *service.View, uri lsptype.DocumentURI, found []
 	return found, fail.Unavailable("unchecked", "%s has found no error, but the compiler could not look: %s", v.Server.Name, Brief(why)).WithHint("%s", v.Server.Check.Hint)
 }
 
+// Elsewhere are files outside of the workspace in which the project's compiler has
+// found errors last, as what a build script wrote, with the first error of each.
+func (w *Workspace) Elsewhere(v *service.View) map[string]string {
+	found := map[string]string{}
+	if v.Server.Check == nil {
+		return found
+	}
+	for _, p := range v.AllPushed() {
+		path, ok := protocol.ToPath(p.URI)
+		i := slices.IndexFunc(p.Diagnostics, func(d protocol.Diagnostic) bool { return d.Severity == lsptype.Error })
+		if ok && i >= 0 && !w.Inside(path) {
+			found[path] = Brief(strings.ReplaceAll(string(p.Diagnostics[i].Message), "\n", "; "))
+		}
+	}
+	return found
+}
+
 // merge leaves out what both say: the compiler repeats what the server found.
 func merge(a, b []protocol.Diagnostic) []protocol.Diagnostic {
 	type twin struct {

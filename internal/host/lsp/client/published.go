@@ -104,6 +104,16 @@ func (c *Client) Pushed(uri lsp.DocumentURI) (protocol.Published, bool) {
 	return pub, found
 }
 
+// AllPushed is what it published of all files last.
+func (c *Client) AllPushed() (all []protocol.Published) {
+	c.push.mu.Lock()
+	defer c.push.mu.Unlock()
+	for e := c.push.order.Front(); e != nil; e = e.Next() {
+		all = append(all, e.Value.(*file).Published)
+	}
+	return all
+}
+
 // WaitPushed waits until what it published of a file is ok.
 func (c *Client) WaitPushed(ctx context.Context, uri lsp.DocumentURI, ok func(protocol.Published) bool) (protocol.Published, error) {
 	for {
