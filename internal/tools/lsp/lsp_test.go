@@ -323,6 +323,25 @@ func TestWithheld(t *testing.T) {
 	if a := Answer(out); a.Withheld != 1 || a.Total != 1 || len(a.Diagnostics) != 1 || len(a.Diagnostics[0].Related) != 1 || a.State != wire.CodeFindings || strings.Contains(out.Text(), "secret") {
 		t.Errorf("%+v\n%s", a, out.Text())
 	}
+	// What a link is called does not count alone: a server names files as it came to them.
+	for name, to := range map[string]string{"link.go": "secret/s.go", "folder": "secret", "out.go": "/usr/lib/x.go", "same.go": "a.go"} {
+		if err := os.Symlink(to, filepath.Join(w.ws, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var linked []wire.CodeLocation
+	for _, name := range []string{"link.go", "folder/s.go", "out.go", "same.go", "folder/gone.go"} {
+		linked = append(linked, wire.CodeLocation{Path: name, Line: 1, Column: 1, Text: "text of " + name})
+	}
+	w.says("references", wire.CodeAnswer{State: wire.CodeOK, Locations: linked, Total: 5})
+	out, _ = w.call("references", `{"symbol":"x"}`)
+	want = `out.go:1:1   (outside the workspace)
+same.go:1:1  text of same.go
+[3 left out: policy does not allow to read there]
+2 references`
+	if d := cmp.Diff(want, out.Text()); d != "" {
+		t.Error(d)
+	}
 	// Without the gate's word nothing is shown.
 	w.env.MayRead = nil
 	w.says("references", wire.CodeAnswer{State: wire.CodeOK, Locations: places[:1], Total: 1})
@@ -334,6 +353,9 @@ func TestWithheld(t *testing.T) {
 // A hover shows a piece of the file in which the thing is declared.
 func TestHoverOfWhatMayNotBeRead(t *testing.T) {
 	w := newWorld(t)
+	if err := os.Symlink("secret/s.go", filepath.Join(w.ws, "link.go")); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		what       string
 		definition func() (*wire.CodeAnswer, error)
@@ -349,6 +371,9 @@ func TestHoverOfWhatMayNotBeRead(t *testing.T) {
 		{"nowhere", func() (*wire.CodeAnswer, error) { return &wire.CodeAnswer{State: wire.CodeOK}, nil }, true, 0},
 		{"denied", func() (*wire.CodeAnswer, error) {
 			return &wire.CodeAnswer{State: wire.CodeOK, Locations: []wire.CodeLocation{{Path: "a.go"}, {Path: "secret/s.go"}}}, nil
+		}, false, 0},
+		{"behind a link", func() (*wire.CodeAnswer, error) {
+			return &wire.CodeAnswer{State: wire.CodeOK, Locations: []wire.CodeLocation{{Path: "link.go"}}}, nil
 		}, false, 0},
 		{"not all is known", func() (*wire.CodeAnswer, error) {
 			return &wire.CodeAnswer{State: wire.CodeOK, Truncated: true, Locations: []wire.CodeLocation{{Path: "a.go"}}}, nil

@@ -61,10 +61,11 @@ func rename(ctx context.Context, env *tool.Env, a *wire.CodeAnswer, dry bool) er
 // mayEdit says why a file may not be part of a rename.
 func mayEdit(env *tool.Env, path string, dry bool) error {
 	show := place.Name(relative(env, path))
+	outside, refused := look(env, path)
 	switch {
-	case !place.Within(env.Workspace, path):
+	case outside:
 		return fail.Denied("outside_workspace", "the rename would change %s, which is outside the workspace: nothing was changed", show)
-	case !place.MayRead(env, path):
+	case refused:
 		return fail.Denied("denied", "the rename would change a file that policy does not allow to read: nothing was changed")
 	case dry:
 		return nil

@@ -121,6 +121,10 @@ func TestRenameIsWhole(t *testing.T) {
 			w.put("secret/s.go", "Old")
 			a.Edits = append(a.Edits, w.edits("secret/s.go", "Old", "New"))
 		}, "denied", 3, "a file that policy does not allow to read", true, false},
+		{"a link to a file that may not be read", func(w *world, a *wire.CodeAnswer) {
+			os.Symlink("secret/s.go", filepath.Join(w.ws, "link.go"))
+			a.Edits = append(a.Edits, wire.CodeEdits{Path: filepath.Join(w.ws, "link.go")})
+		}, "denied", 3, "a file that policy does not allow to read", true, false},
 		{"a file that may not be written", func(w *world, a *wire.CodeAnswer) {
 			w.put("sealed.go", "Old")
 			a.Edits = append(a.Edits, w.edits("sealed.go", "Old", "New"))

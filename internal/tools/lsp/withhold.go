@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/gate/tool"
 	"github.com/kxtools/kx/internal/tools/file/place"
 	"github.com/kxtools/kx/pkg/wire"
@@ -15,7 +16,7 @@ import (
 // place outside of the workspace keeps its path, which says where to look, and loses
 // its text.
 func (d Deps) withhold(ctx context.Context, env *tool.Env, v verb, q wire.CodeQuery, a *wire.CodeAnswer) error {
-	f := filter{env: env, seen: map[string]bool{}}
+	f := filter{env: env, seen: map[string]sight{}}
 	a.Candidates = f.locations(a.Candidates)
 	f.left = 0 // they are none of the total
 	a.Locations = f.locations(a.Locations)
@@ -94,20 +95,37 @@ func (d Deps) withholdHover(ctx context.Context, env *tool.Env, q wire.CodeQuery
 // filter decides which places a caller may see; a file is decided once.
 type filter struct {
 	env  *tool.Env
-	seen map[string]bool
+	seen map[string]sight
 	left int // places that were left out
 }
+
+// sight is what was decided of a file.
+type sight struct{ outside, refused bool }
 
 // look says whether a path of an answer lies outside of the workspace, and whether its
 // file may not be read.
 func (f *filter) look(path string) (outside, refused bool) {
 	abs := absolute(f.env, path)
-	may, known := f.seen[abs]
+	s, known := f.seen[abs]
 	if !known {
-		may = place.MayRead(f.env, abs)
-		f.seen[abs] = may
+		s.outside, s.refused = look(f.env, abs)
+		f.seen[abs] = s
 	}
-	return !place.Within(f.env.Workspace, abs), !may
+	return s.outside, s.refused
+}
+
+// look decides of a file by its name and by what that leads to: servers name files as
+// they came to them, through links too.
+func look(env *tool.Env, abs string) (outside, refused bool) {
+	outside, refused = !place.Within(env.Workspace, abs), !place.MayRead(env, abs)
+	real, err := paths.Canonical("/", abs)
+	if err != nil { // then it can't be read either
+		return outside, true
+	}
+	if real != abs {
+		outside, refused = outside || !place.Within(env.Workspace, real), refused || !place.MayRead(env, real)
+	}
+	return outside, refused
 }
 
 // refuses reports whether a place lies in a file of the workspace that may not be read.
