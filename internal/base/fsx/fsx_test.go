@@ -363,3 +363,38 @@ func FuzzReadLines(f *testing.F) {
 		}
 	})
 }
+
+func TestWhere(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := func(name string) string { return filepath.Join(dir, name) }
+	for _, err := range []error{
+		os.Mkdir(path("d"), 0o700), os.WriteFile(path("d/a (deleted)"), nil, 0o600), os.WriteFile(path("d/b\n"), nil, 0o600),
+		os.Symlink("d", path("folder")), os.Symlink("folder/b\n", path("link")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"link": "d/b\n", "folder/b\n": "d/b\n", "d/a (deleted)": "d/a (deleted)"} {
+		f, err := os.Open(path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if got, err := Where(f); err != nil || got != path(want) {
+			t.Errorf("%q is at %q, %v; want %q", name, got, err, path(want))
+		}
+		if err := os.Remove(path(want)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if got, err := Where(f); err == nil {
+			t.Errorf("%q was deleted, and is at %q", name, got)
+		}
+		if err := os.WriteFile(path(want), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -77,7 +77,7 @@ func (h *Host) everything(ctx context.Context, r *request, a *wire.CodeAnswer) e
 						down = err
 						a.Skipped = append(a.Skipped, wire.CodeSkipped{Language: s.name, State: wire.CodeUnavailable, Reason: reason(err)})
 					}
-				case fail.Exit(err) == fail.ExitNotFound: // it went in the meantime
+				case fail.Exit(err) == fail.ExitNotFound, service.IsHidden(err): // it went in the meantime, or leads where no server looks
 				case err != nil:
 					worse(wire.CodeUnavailable)
 					a.Skipped = append(a.Skipped, wire.CodeSkipped{Language: s.name, Path: h.code.Show(path), State: wire.CodeUnavailable, Reason: reason(err)})

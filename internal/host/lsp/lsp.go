@@ -301,6 +301,9 @@ func (h *Host) answer(ctx context.Context, r *request, a *wire.CodeAnswer) error
 	err = s.Do(ctx, &r.setup, append(more, q.Path), func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
 		a.Note = notes(a.Note, note)
+		if err := v.Open(q.Path); err != nil {
+			return err
+		}
 		if r.verb == "symbols" {
 			return h.code.Symbols(ctx, v, q, a)
 		}
@@ -348,6 +351,9 @@ func (h *Host) one(ctx context.Context, r *request, s *service.Service, path str
 	a := &wire.CodeAnswer{Type: "lsp_diagnostics", V: wire.Version, Path: h.code.Show(path), State: wire.CodePending}
 	err := s.Do(ctx, &r.setup, []string{path}, func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
+		if err := v.Open(path); err != nil {
+			return err
+		}
 		found, err := h.code.Diagnose(ctx, v, path)
 		a.State, a.Diagnostics = wire.CodePending, found
 		if err != nil {

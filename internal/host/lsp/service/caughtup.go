@@ -37,7 +37,7 @@ func (r *running) marked(changes []disk.Change) {
 		if r.docs[c.Path] != nil || !r.hears(c.Path) || r.hides(c.Path) {
 			continue
 		}
-		if content, there, err := textOf(c.Path); err == nil && (!there || utf8.Valid(content)) {
+		if content, there, err := r.textOf(c.Path); err == nil && (!there || utf8.Valid(content)) {
 			r.mark = c.Path
 			return
 		}
@@ -45,11 +45,11 @@ func (r *running) marked(changes []disk.Change) {
 }
 
 // textOf is a file as it is now.
-func textOf(path string) (content []byte, there bool, err error) {
+func (r *running) textOf(path string) (content []byte, there bool, err error) {
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, false, nil
 	}
-	content, _, err = read(path)
+	content, _, err = r.read(path)
 	return bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), err == nil, err // as rust-analyzer has it
 }
 
@@ -67,7 +67,7 @@ func (r *running) caughtUp(ctx context.Context) error {
 		if err != nil && !errors.As(err, &refused) {
 			return err
 		}
-		content, there, now := textOf(r.mark)
+		content, there, now := r.textOf(r.mark)
 		switch {
 		case now != nil || overtaken(err):
 		case there == (err == nil) && string(content) == has:

@@ -26,7 +26,7 @@ func (r *running) embedded(changes []disk.Change, snap *disk.Snapshot) string {
 			if texts == nil {
 				texts = map[string][]string{}
 				for path := range snap.Files {
-					if r.speaks(path) != "" && !r.hides(path) {
+					if r.speaks(path) != "" {
 						texts[filepath.Dir(path)] = append(texts[filepath.Dir(path)], path)
 					}
 				}
@@ -34,7 +34,7 @@ func (r *running) embedded(changes []disk.Change, snap *disk.Snapshot) string {
 			known, ok := patterns[dir]
 			if !ok {
 				for _, path := range texts[dir] {
-					if content, _, err := read(path); err == nil { // else it is asked about for itself
+					if content, _, err := r.read(path); err == nil { // else it is asked about for itself
 						known = append(known, r.server.Embeds(string(content))...)
 					}
 				}

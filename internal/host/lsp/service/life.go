@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -206,7 +207,12 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	libs := installed(server, setup)
 	var masked []string
 	if cell != nil && cell.Plan != nil {
-		masked = cell.Plan.Masked
+		masked = slices.Clone(cell.Plan.Masked)
+		for _, m := range cell.Plan.Masked { // files are found by their names, and by what leads to them
+			if real, err := filepath.EvalSymlinks(m); err == nil && real != m {
+				masked = append(masked, real)
+			}
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()

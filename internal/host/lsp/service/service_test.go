@@ -440,3 +440,57 @@ func TestCaught(t *testing.T) {
 		t.Error("it still pins files")
 	}
 }
+
+// A server gets no text of a file that is hidden from it, whatever leads there: the host
+// stands outside of its walls. Nor does it spoil questions about others.
+func TestLinkToHidden(t *testing.T) {
+	b := open(t)
+	b.setup.Hidden = []string{"**/secret/**"}
+	for _, dir := range []string{"secret", "walled"} {
+		if err := os.Mkdir(b.path(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		b.write(dir+"/s.fk", "let hush\n")
+	}
+	links := map[string]string{"link.fk": "secret/s.fk", "folder": "secret", "wall.fk": "walled/s.fk", "good.fk": "a.fk"}
+	for name, to := range links {
+		if err := os.Symlink(to, b.path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(open []string, ask func(v *View) error) error {
+		return b.Do(within(t, patience), &b.setup, open, func(_ context.Context, v *View) error { return ask(v) })
+	}
+	if err := in(nil, func(v *View) error { v.run.masked = []string{b.path("walled")}; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for name, hides := range map[string]bool{"link.fk": true, "folder/s.fk": true, "wall.fk": true, "walled/s.fk": true, "secret/s.fk": true, "good.fk": false} {
+		err := in([]string{b.path(name), b.path("a.fk")}, func(v *View) error {
+			content, err := v.Content(b.path(name))
+			if err != nil || (len(content) == 0) != hides {
+				t.Errorf("%s: it is read as %q, %v", name, content, err)
+			}
+			if err := v.Open(b.path("a.fk")); err != nil {
+				t.Errorf("beside %s: %v", name, err)
+			}
+			return v.Open(b.path(name))
+		})
+		if IsHidden(err) != hides || !hides && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// What is open and becomes such a link is closed.
+	b.write("b.fk", "let b\n")
+	if err := in([]string{b.path("b.fk")}, func(v *View) error { return v.Open(b.path("b.fk")) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(b.path("b.fk")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("secret/s.fk", b.path("b.fk")); err != nil {
+		t.Fatal(err)
+	}
+	if err := in([]string{b.path("b.fk")}, func(v *View) error { return v.Open(b.path("b.fk")) }); !IsHidden(err) {
+		t.Errorf("b.fk is still open: %v", err)
+	}
+}

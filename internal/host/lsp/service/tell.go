@@ -56,7 +56,7 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 		}
 	}
 	for _, path := range open {
-		if err := r.openDoc(ctx, path, snap); err != nil {
+		if err := r.openDoc(ctx, path, snap); err != nil && !IsHidden(err) { // what is asked of it will say so
 			return nil, "", err
 		}
 	}
@@ -67,7 +67,7 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 	}
 	v = &View{
 		Client: r.Client, Speaks: r.speaks, Server: r.server, At: snap.At, Told: r.told,
-		hides: r.hides, run: r, edits: r.edits.Load(), pins: slices.Clone(open), snap: snap, open: map[string]doc{}, texts: map[string]*text{},
+		run: r, edits: r.edits.Load(), pins: slices.Clone(open), snap: snap, open: map[string]doc{}, texts: map[string]*text{},
 	}
 	for path, d := range r.docs {
 		v.open[path] = *d
@@ -91,8 +91,10 @@ func (r *running) unmasked(changes []disk.Change) string {
 	return ""
 }
 
-// hides reports whether policy hides a file from the server.
-func (r *running) hides(path string) bool { return Hides(r.root, &r.setup, path) }
+// hides reports whether policy or its walls hide a file from the server.
+func (r *running) hides(path string) bool {
+	return Hides(r.root, &r.setup, path) || slices.ContainsFunc(r.masked, func(m string) bool { return paths.Inside(m, path) })
+}
 
 // Hides reports whether policy hides a file of a workspace from all servers.
 func Hides(root string, setup *door.Setup, path string) bool {
@@ -184,7 +186,7 @@ var eventTypes = map[disk.Kind]lsp.FileChangeType{
 // change sends the text of an open file that changed on disk. One that has none any more,
 // like a folder of its name, is closed. What the server was not told is not noted.
 func (r *running) change(ctx context.Context, path string, d *doc, now disk.File) error {
-	content, at, err := read(path)
+	content, at, err := r.read(path)
 	switch {
 	case errors.Is(err, errStale), fail.Exit(err) == fail.ExitNotFound, err == nil && !now.Same(at):
 		return errStale
@@ -231,10 +233,7 @@ func (r *running) openDoc(ctx context.Context, path string, snap *disk.Snapshot)
 		d.used = r.clock
 		return nil
 	}
-	if r.hides(path) { // what is masked must not come to it by us
-		return fail.Denied("hidden", "%s is hidden from language servers", path)
-	}
-	content, at, err := read(path)
+	content, at, err := r.read(path)
 	if err != nil {
 		return err
 	}

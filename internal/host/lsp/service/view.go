@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/kxtools/kx/internal/base/fail"
@@ -52,7 +53,6 @@ type View struct {
 	run   *running
 	edits int64 // of run
 	pins  []string
-	hides func(path string) bool
 	snap  *disk.Snapshot
 	open  map[string]doc // as they were sent
 	texts map[string]*text
@@ -95,6 +95,14 @@ func (p *pins) pinned(path string) bool {
 // Sent returns the number of an open file as it was sent last.
 func (v *View) Sent(path string) int { return v.open[path].version }
 
+// Open says why a file is not open that a question is about.
+func (v *View) Open(path string) error {
+	if _, ok := v.open[path]; !ok {
+		return hidden(path)
+	}
+	return nil
+}
+
 // Partial reports whether there are more files than are looked at: what changes in the
 // others the server is not told.
 func (v *View) Partial() bool { return v.snap.Partial }
@@ -126,15 +134,17 @@ func (v *View) load(path string) (*text, error) {
 		return t, nil
 	}
 	t := &text{}
-	if v.hides(path) { // the server knows none of it, and nor does who asks
-		t.Text = position.New(nil)
-	} else if d, ok := v.open[path]; ok {
+	if d, ok := v.open[path]; ok {
 		t.content, t.Text = d.content, d.text
 	} else {
 		if !filepath.IsAbs(path) {
 			return nil, fail.NotFound("no_such_file", "%s is no file", path)
 		}
-		content, at, err := read(path)
+		content, at, err := v.run.read(path)
+		if IsHidden(err) { // the server knows none of it, and nor does who asks
+			v.texts[path] = &text{Text: position.New(nil)}
+			return v.texts[path], nil
+		}
 		if known, ok := v.snap.Files[path]; ok && (fail.Exit(err) == fail.ExitNotFound || err == nil && !known.Same(at)) {
 			return nil, errStale
 		}
@@ -147,9 +157,12 @@ func (v *View) load(path string) (*text, error) {
 	return t, nil
 }
 
-// read reads a file and says which one it was. The file is looked at before and
-// after: what was written in between is stale.
-func read(path string) ([]byte, disk.File, error) {
+// read reads a file that the server may see, and says which one it was. The file is
+// looked at before and after: what was written in between is stale.
+func (r *running) read(path string) ([]byte, disk.File, error) {
+	if r.hides(path) {
+		return nil, disk.File{}, hidden(path)
+	}
 	before, err := disk.Look(path)
 	if err != nil {
 		return nil, before, unreadable(path, err)
@@ -157,15 +170,50 @@ func read(path string) ([]byte, disk.File, error) {
 	if before.Size > maxFile {
 		return nil, before, fail.Limit("file_too_large", "%s has %d bytes; language servers get files of up to %d MiB", path, before.Size, maxFile>>20)
 	}
-	content, _, err := fsx.ReadRegular(path, maxFile)
+	content, err := r.readSeen(path)
 	if err != nil {
-		return nil, before, unreadable(path, err)
+		return nil, before, err
 	}
 	after, err := disk.Look(path)
 	if err != nil || !after.Same(before) {
 		return nil, before, errStale
 	}
 	return content, before, nil
+}
+
+// readSeen reads a file, unless it leads to one that the server must not read: we stand
+// outside of its walls, and would hand it what they hide.
+func (r *running) readSeen(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	defer f.Close()
+	real, err := fsx.Where(f)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if real != path && r.hides(real) {
+		return nil, hidden(path)
+	}
+	content, _, err := fsx.ReadOpen(f, maxFile)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	return content, nil
+}
+
+// notSeen is the code of the error where a file is hidden from servers.
+const notSeen = "hidden"
+
+func hidden(path string) error {
+	return fail.Denied(notSeen, "%s is hidden from language servers", path)
+}
+
+// IsHidden reports whether an error is that a file is hidden from servers.
+func IsHidden(err error) bool {
+	e := fail.As(err)
+	return e != nil && e.Code == notSeen
 }
 
 // Unreadable is the code of the error for a file that is there and can't be read.
