@@ -330,8 +330,17 @@ func clip(line string) string {
 
 // shorten cuts a text that has more characters than it may.
 func shorten(text string, most int) string {
-	if utf8.RuneCountInString(text) > most {
-		text = string([]rune(text)[:most-1]) + "…"
+	if len(text) <= most {
+		return text
+	}
+	n, last := 0, 0
+	for i := range text { // no further than needed: a line may be all of a file
+		switch n++; {
+		case n == most:
+			last = i
+		case n > most:
+			return text[:last] + "…"
+		}
 	}
 	return text
 }

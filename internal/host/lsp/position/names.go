@@ -15,19 +15,21 @@ func Names(line, name string) []int {
 	first, _ := utf8.DecodeRuneInString(name)
 	last, _ := utf8.DecodeLastRuneInString(name)
 	var columns []int
+	column := 1 // of from
 	for from := 0; ; {
 		i := strings.Index(line[from:], name)
 		if i < 0 {
 			return columns
 		}
 		at, end := from+i, from+i+len(name)
+		column += utf8.RuneCountInString(line[from:at])
 		before, _ := utf8.DecodeLastRuneInString(line[:at])
 		after, _ := utf8.DecodeRuneInString(line[end:])
 		if !(within(before) && within(first)) && !(within(last) && within(after)) {
-			columns = append(columns, utf8.RuneCountInString(line[:at])+1)
+			columns = append(columns, column)
 		}
 		_, size := utf8.DecodeRuneInString(line[at:])
-		from = at + size
+		from, column = at+size, column+1
 	}
 }
 

@@ -40,6 +40,7 @@ func (e Encoding) units(r rune) int {
 type Text struct {
 	text  string
 	lines []line
+	marks map[int][]mark // of long lines that are not ASCII, by index
 }
 
 // line is where one begins and ends, without its line end.
@@ -50,13 +51,13 @@ type line struct {
 
 // New finds the lines of a text.
 func New(content []byte) *Text {
-	t := &Text{text: string(content)}
+	t := &Text{text: string(content), marks: map[int][]mark{}}
 	l := line{ascii: true}
 	for i := 0; i < len(t.text); i++ {
 		switch c := t.text[i]; {
 		case c == '\n' || c == '\r':
 			l.end = i
-			t.lines = append(t.lines, l)
+			t.add(l)
 			if c == '\r' && i+1 < len(t.text) && t.text[i+1] == '\n' {
 				i++
 			}
@@ -66,7 +67,7 @@ func New(content []byte) *Text {
 		}
 	}
 	l.end = len(t.text)
-	t.lines = append(t.lines, l)
+	t.add(l)
 	return t
 }
 
@@ -97,7 +98,9 @@ func (t *Text) ToLSP(line, column int, enc Encoding) (lsp.Position, error) {
 		at.Character = min(column-1, l.end-l.start)
 		return at, nil
 	}
-	for _, r := range t.Line(line) {
+	m := t.before(line-1, func(m mark) bool { return m.runes < column })
+	at.Character, column = m.units(enc), column-m.runes
+	for _, r := range t.Line(line)[m.at:] {
 		if column--; column == 0 {
 			break
 		}
@@ -115,7 +118,8 @@ func (t *Text) FromLSP(p lsp.Position, enc Encoding) (line, column int) {
 	if l.ascii {
 		return n + 1, offset - l.start + 1
 	}
-	return n + 1, utf8.RuneCountInString(t.text[l.start:offset]) + 1
+	m := t.before(n, func(m mark) bool { return l.start+m.at <= offset })
+	return n + 1, m.runes + utf8.RuneCountInString(t.text[l.start+m.at:offset]) + 1
 }
 
 // Byte is the byte of a place that the text must have: where something is changed, a
@@ -150,13 +154,14 @@ func (t *Text) find(p lsp.Position, enc Encoding) (n, offset int, exact bool) {
 	case l.ascii:
 		return p.Line, l.start + min(p.Character, l.end-l.start), true
 	}
-	units := 0
-	for i, r := range t.text[l.start:l.end] {
+	m := t.before(p.Line, func(m mark) bool { return m.units(enc) <= p.Character })
+	units, start := m.units(enc), l.start+m.at
+	for i, r := range t.text[start:l.end] {
 		if units >= p.Character {
-			return p.Line, l.start + i, true
+			return p.Line, start + i, true
 		}
 		if units += enc.units(r); units > p.Character {
-			return p.Line, l.start + i, false
+			return p.Line, start + i, false
 		}
 	}
 	return p.Line, l.end, true

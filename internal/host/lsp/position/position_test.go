@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -106,6 +107,61 @@ func TestPlacesThatAreNot(t *testing.T) {
 		if got := [3]int{line, column, x.offset(p, UTF16)}; got != want {
 			t.Errorf("%v is %v, want %v", p, got, want)
 		}
+	}
+}
+
+// A long line has the places that it would have if each were counted from its start.
+func TestLongLine(t *testing.T) {
+	line := strings.Repeat("aé😀e\u0301\xff"+strings.Repeat("x", 300), 20)
+	x := New([]byte("short\n" + line + "\r\n" + strings.Repeat("é", 10)))
+	for _, enc := range []Encoding{UTF8, UTF16, UTF32} {
+		column, units := 1, 0
+		for i, r := range line {
+			at := lsp.Position{Line: 1, Character: units}
+			if got, err := x.ToLSP(2, column, enc); err != nil || got != at {
+				t.Fatalf("%s, column %d: %v, %v; want %v", enc, column, got, err, at)
+			}
+			if n, c := x.FromLSP(at, enc); n != 2 || c != column {
+				t.Fatalf("%s, %v: %d:%d, want column %d", enc, at, n, c, column)
+			}
+			if got, err := x.Byte(at, enc); err != nil || got != len("short\n")+i {
+				t.Fatalf("%s, %v: byte %d, %v; want %d", enc, at, got, err, len("short\n")+i)
+			}
+			column, units = column+1, units+enc.units(r)
+		}
+		end := lsp.Position{Line: 1, Character: units}
+		if got, err := x.ToLSP(2, column+100, enc); err != nil || got != end {
+			t.Errorf("%s, past the end: %v, %v", enc, got, err)
+		}
+		if n, c := x.FromLSP(lsp.Position{Line: 1, Character: units + 100}, enc); n != 2 || c != column {
+			t.Errorf("%s, past the end: %d:%d", enc, n, c)
+		}
+	}
+}
+
+// A program that was made smaller has all of its names on one line.
+func TestManyPlacesOfALine(t *testing.T) {
+	const many = 500_000
+	text := "é;" + strings.Repeat("let q;", many)
+	began := time.Now()
+	x := New([]byte(text))
+	once := time.Since(began)
+	began = time.Now()
+	for i := range 20_000 {
+		at := lsp.Position{Character: len(text) - 2 - i}
+		if _, column := x.FromLSP(at, UTF16); column != at.Character+1 {
+			t.Fatalf("%v is column %d", at, column)
+		}
+	}
+	if took := time.Since(began); took > 500*once {
+		t.Errorf("places: %v, and %v to read the text", took, once)
+	}
+	began = time.Now()
+	if found := Names(text, "q"); len(found) != many || found[many-1] != utf8.RuneCountInString(text)-1 {
+		t.Errorf("%d names", len(found))
+	}
+	if took := time.Since(began); took > 500*once {
+		t.Errorf("names: %v, and %v to read the text", took, once)
 	}
 }
 
