@@ -246,7 +246,7 @@ func (h *Host) Answer(ctx context.Context, r *request) (*wire.CodeAnswer, error)
 		}
 		return nil, err
 	}
-	return a, nil
+	return a, fit(a)
 }
 
 // refusal is the error of a question that a server answers with one. Some say so of every

@@ -113,6 +113,29 @@ func TestTotal(t *testing.T) {
 	}
 }
 
+// An answer is never longer than a line of the socket: it has as much as fits.
+func TestFit(t *testing.T) {
+	b := open(t, map[string][]string{".fk": nil})
+	b.write("a.fk", "let two\n"+strings.Repeat("use two "+strings.Repeat("\x01", 200)+"\n", 800))
+	a := b.ask("references", wire.CodeQuery{Path: filepath.Join(b.root, "a.fk"), Line: 1, Column: 5, Limit: 1000})
+	raw, err := wire.Marshal(a)
+	if err != nil || len(raw) > maxAnswer || len(raw) < maxAnswer*9/10 || !a.Truncated || a.Total != 801 || a.Locations[0].Line != 1 || a.Note == "" {
+		t.Errorf("%d bytes, %v: %d of %d, truncated %v, %q", len(raw), err, len(a.Locations), a.Total, a.Truncated, a.Note)
+	}
+	long := strings.Repeat("x", sock.MaxLine)
+	one := &wire.CodeAnswer{Total: 2, Symbols: []wire.CodeSymbol{{Name: "short"}, {Name: long}}}
+	if err := fit(one); err != nil || len(one.Symbols) != 1 || one.Total != 2 || !one.Truncated {
+		t.Errorf("%v: %d symbols", err, len(one.Symbols))
+	}
+	for what, a := range map[string]*wire.CodeAnswer{
+		"too_long": {Hover: long}, "too_many_edits": {Edits: []wire.CodeEdits{{Path: "a.fk", Edits: []wire.CodeEdit{{NewText: long}}}}},
+	} {
+		if err := fail.As(fit(a)); err == nil || err.Code != what || err.Exit != fail.ExitLimit {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 // Of many files that nothing is known of, some are named and the others counted.
 func TestManySkipped(t *testing.T) {
 	b := open(t, map[string][]string{".fk": {"pull", "loading=1h", "status"}})
