@@ -221,16 +221,27 @@ func (w *Workspace) Symbols(ctx context.Context, v *service.View, q *wire.CodeQu
 			c := w.symbolAt(text, v.Encoding(), q.Path, s.Name, s.Kind, s.SelectionRange, s.Range)
 			c.Container, c.Depth = in, depth
 			a.Symbols = append(a.Symbols, c)
-			below := s.Name
-			if in != "" {
-				below = in + "." + s.Name
-			}
-			add(s.Children, below, depth+1)
+			add(s.Children, within(in, s.Name), depth+1)
 		}
 	}
 	add(syms, "", 0)
 	CutSymbols(q, a)
 	return nil
+}
+
+// maxContainer is how much is kept of what something stands in, in bytes: each name is in
+// those of all below it.
+const maxContainer = 1000
+
+// within is what stands in a symbol stands in: the nearest, where it is too much.
+func within(in, name string) string {
+	if in != "" {
+		name = in + "." + name
+	}
+	if n := len(name) - maxContainer; n > 0 {
+		name = "…" + strings.ToValidUTF8(name[n:], "")
+	}
+	return name
 }
 
 // CutCandidates leaves out those for which an answer has no room.

@@ -300,10 +300,7 @@ func fits(parts, around []string, in string, s protocol.DocumentSymbol) bool {
 func walk(syms []protocol.DocumentSymbol, in string, inFunction bool, visit func(in string, inFunction bool, s protocol.DocumentSymbol)) {
 	for _, s := range syms {
 		visit(in, inFunction, s)
-		below := s.Name
-		if in != "" {
-			below = in + "." + s.Name
-		}
+		below := within(in, s.Name)
 		function := inFunction || s.Kind == lsptype.SKFunction || s.Kind == lsptype.SKMethod || s.Kind == lsptype.SKConstructor
 		walk(s.Children, below, function, visit)
 	}
