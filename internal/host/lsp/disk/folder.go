@@ -69,6 +69,9 @@ type reader struct {
 func (r *reader) read(v visit, was *folder) (f reading) {
 	if f.err = r.open(v); f.err == nil {
 		defer unix.Close(r.dir)
+		if r.ofKernel() {
+			return reading{}
+		}
 		if v.outside {
 			var st unix.Stat_t
 			f.err = unix.Fstat(r.dir, &st)

@@ -3,6 +3,7 @@ package disk
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -46,4 +47,18 @@ func (r *reader) readNames() error {
 			b = b[length:]
 		}
 	}
+}
+
+// kernels are the file systems in which the kernel tells of itself and of what runs: they
+// have no sources, and each look finds something else.
+var kernels = []int64{
+	unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC,
+	unix.SECURITYFS_MAGIC, unix.BPF_FS_MAGIC, unix.PSTOREFS_MAGIC, unix.DEVPTS_SUPER_MAGIC,
+}
+
+// ofKernel reports whether the open folder is in one of them.
+func (r *reader) ofKernel() bool {
+	var st unix.Statfs_t
+	err := retry(func() error { return unix.Fstatfs(r.dir, &st) })
+	return err == nil && slices.Contains(kernels, int64(st.Type))
 }

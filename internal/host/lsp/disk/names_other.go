@@ -32,3 +32,6 @@ func (r *reader) readNames() error {
 	}
 	return err
 }
+
+// ofKernel reports whether the open folder has no files but what the kernel tells.
+func (r *reader) ofKernel() bool { return false }

@@ -26,6 +26,7 @@ func TestLinkedFolders(t *testing.T) {
 	for link, to := range map[string]string{
 		"/inside": "in", "/self": ".", "/in/up": "..", "/loop": "loop", "/all": "/", "/parent": filepath.Dir(root),
 		"/ext": outside + "/lib", "/ext2": outside + "/lib", "/in/again": outside + "/lib/deep", "/file": outside + "/lib/o.go",
+		"/kernel": "/proc", "/devices": "/sys",
 	} {
 		must(t, os.Symlink(to, root+link))
 	}
