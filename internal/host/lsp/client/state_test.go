@@ -225,6 +225,8 @@ func TestWatches(t *testing.T) {
 		{`{"watchers":[{"globPattern":"**"}]}`, []string{"/w [1]/b/.x"}, []string{"/other/x"}},
 		{`{"watchers":[{"globPattern":{"baseUri":{"uri":"file:///lib","name":"l"},"pattern":"*.py"}}]}`, []string{"/lib/a.py"}, []string{"/lib/a/a.py"}},
 		{`{"watchers":[{"globPattern":"[}"}]}`, []string{"/any\nthing"}, nil},
+		{`{"watchers":[{"globPattern":"**/*{.c,.h}{,.in}\\{"}]}`, []string{"/w [1]/a.c.in{"}, []string{"/w [1]/a.c", "/other/a.h{"}},
+		{`{"watchers":[{"globPattern":"` + strings.Repeat("{a,a}", 60) + `"}]}`, []string{"/w [1]/" + strings.Repeat("a", 60) + "b"}, nil}, // to try each took for ever
 		{`nonsense`, []string{"/anything"}, nil},
 		{`{"watchers":[]}`, nil, []string{"/anything"}},
 	} {

@@ -15,6 +15,9 @@ const (
 	watchFiles = "workspace/didChangeWatchedFiles"
 	// maxRegistrations is how many a server may have: honest ones have some ten.
 	maxRegistrations = 1000
+	// maxChoices is how many patterns without braces one may stand for: each is tried.
+	// Honest ones have some ten.
+	maxChoices = 1000
 )
 
 // watched is what a server has registered for.
@@ -72,12 +75,32 @@ func (w *watched) globs(raw json.RawMessage) []string {
 		if !filepath.IsAbs(glob) {
 			glob = strings.TrimSuffix(escape.Replace(base), "/") + "/" + glob
 		}
-		if !doublestar.ValidatePattern(glob) {
+		if !doublestar.ValidatePattern(glob) || choices(glob) > maxChoices {
 			glob = everything
 		}
 		globs = append(globs, glob)
 	}
 	return globs
+}
+
+// choices is for how many patterns one with braces stands at most; it does not count on
+// beyond maxChoices.
+func choices(glob string) int {
+	total := 1
+	var open []int // of the braces around
+	for i := 0; i < len(glob) && total <= maxChoices; i++ {
+		switch last := len(open) - 1; {
+		case glob[i] == '\\':
+			i++
+		case glob[i] == '{':
+			open = append(open, 1)
+		case glob[i] == ',' && last >= 0:
+			open[last]++
+		case glob[i] == '}' && last >= 0:
+			total, open = total*open[last], open[:last]
+		}
+	}
+	return total
 }
 
 // escape writes a path as a pattern that matches it alone.
