@@ -494,3 +494,37 @@ func TestLinkToHidden(t *testing.T) {
 		t.Errorf("b.fk is still open: %v", err)
 	}
 }
+
+// The masks of a server are on the files that there were: a new one that is hidden where a
+// link leads is not among them.
+func TestNewBehindLink(t *testing.T) {
+	b := open(t)
+	outside, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, b.path("folder")); err != nil {
+		t.Fatal(err)
+	}
+	b.setup.Hidden = []string{outside + "/*.key.fk"}
+	asked := func() (r *running) {
+		if err := b.Do(within(t, patience), &b.setup, []string{b.path("a.fk")}, func(_ context.Context, v *View) error { r = v.run; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first := asked()
+	for _, f := range []struct {
+		name    string
+		another bool
+	}{{"open.fk", false}, {"new.key.fk", true}} {
+		if err := os.WriteFile(filepath.Join(outside, f.name), []byte("let x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		now := asked()
+		if another := now != first; another != f.another || asked() != now {
+			t.Errorf("%s: another server is asked %v", f.name, another)
+		}
+		first = now
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -79,9 +80,14 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 // unmasked says why the masks of a server don't hold any more: they are on the files
 // that there were when it was started.
 func (r *running) unmasked(changes []disk.Change) string {
+	folders := map[string]string{} // what they are
 	for _, c := range changes {
-		covered := func(masked string) bool { return paths.Inside(masked, c.Path) }
-		if c.Kind == disk.Created && r.hides(c.Path) && !slices.ContainsFunc(r.masked, covered) {
+		if c.Kind == disk.Deleted {
+			continue
+		}
+		path := real(c.Path, folders)
+		covered := func(masked string) bool { return paths.Inside(masked, path) }
+		if (c.Kind == disk.Created || path != c.Path) && (r.hides(c.Path) || r.hides(path)) && !slices.ContainsFunc(r.masked, covered) {
 			return "a file came that it must not read"
 		}
 	}
@@ -89,6 +95,24 @@ func (r *running) unmasked(changes []disk.Change) string {
 		return "a file that it must not read was replaced"
 	}
 	return ""
+}
+
+// real is the path of a file without links, or else its own. Folders are looked at once.
+func real(path string, folders map[string]string) string {
+	if _, err := os.Readlink(path); err == nil {
+		if to, err := filepath.EvalSymlinks(path); err == nil {
+			return to
+		}
+		return path
+	}
+	dir, name := filepath.Split(path)
+	if folders[dir] == "" {
+		folders[dir] = dir
+		if to, err := filepath.EvalSymlinks(dir); err == nil {
+			folders[dir] = to
+		}
+	}
+	return filepath.Join(folders[dir], name)
 }
 
 // hides reports whether policy or its walls hide a file from the server.
