@@ -1,8 +1,11 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -300,4 +303,53 @@ func TestGoLimits(t *testing.T) {
 	if _, a := c.ask("references", "deep.go:5:Long2"); len(a.Locations) != 2 || a.Locations[0].Column != 34+3000 || len([]rune(a.Locations[0].Text)) > 200 {
 		t.Errorf("a long line: %+v", a.Locations)
 	}
+}
+
+// What is downloaded and deleted outside of the workspace counts as well, and what is
+// missing there leaves the rest as it is.
+func TestGoModulesThatAreDownloaded(t *testing.T) {
+	c := newProject(t, map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.21\n\nrequire example.com/Lib v1.0.0\n",
+		"a.go":   "package m\n\nimport \"example.com/Lib\"\n\nvar _ = lib.Lib() + F()\n",
+		"f.go":   "package m\n\nfunc F() int { return 1 }\n",
+	})
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	for name, text := range map[string]string{"go.mod": "module example.com/Lib\n", "lib.go": "package lib\n\nfunc Lib() int { return 1 }\n"} {
+		w, err := z.Create("example.com/Lib@v1.0.0/" + name)
+		if err == nil {
+			_, err = io.WriteString(w, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for end, text := range map[string]string{"info": `{"Version":"v1.0.0"}`, "mod": "module example.com/Lib\n", "zip": packed.String()} {
+		c.write("../proxy/example.com/!lib/@v/v1.0.0."+end, text)
+	}
+	run := func(cache string, args ...string) {
+		t.Helper()
+		cmd := exec.Command(where(t, "go"), args...)
+		cmd.Dir, cmd.Env = c.work, append(c.env, "GOPROXY=file://"+c.path("../proxy"), "GOSUMDB=off", "GOFLAGS=-mod=mod -modcacherw", "GOMODCACHE="+cache)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %q: %v: %s", args, err, out)
+		}
+	}
+	elsewhere, usual := c.path("../modules"), c.path("../go/pkg/mod")
+	run(elsewhere, "mod", "tidy")
+
+	const missing = "3:BrokenImport 5:UndeclaredName"
+	c.finds("no cache", "a.go", wire.CodeFindings, missing)
+	c.at("no cache", "references", "f.go:3:F", "a.go:5 f.go:3")
+	run(usual, "mod", "download")
+	c.finds("downloaded", "a.go", wire.CodeClean, "")
+	run(usual, "clean", "-modcache")
+	c.finds("deleted", "a.go", wire.CodeFindings, missing)
+
+	c.kx("host", "stop", "--all")
+	c.env = append(c.env, "GOMODCACHE="+elsewhere)
+	c.finds("a cache elsewhere", "a.go", wire.CodeClean, "")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/kxtools/kx/internal/base/proc"
 	"github.com/kxtools/kx/internal/gate/judge"
@@ -62,7 +63,7 @@ func (s *Site) languageHost(ctx context.Context, root string) (*socket.Client, e
 
 // languageSetup is what language servers may see and do.
 func (s *Site) languageSetup(at tool.Standing) door.Setup {
-	return door.Setup{Env: proc.Env(at.Config.Sandbox.Env, s.app.Getenv), Hidden: at.Hidden(), Code: at.Code, Servers: at.Config.LanguageServers}
+	return door.Setup{Env: proc.Env(slices.Concat(door.Places, at.Config.Sandbox.Env), s.app.Getenv), Hidden: at.Hidden(), Code: at.Code, Servers: at.Config.LanguageServers}
 }
 
 // LanguageHost asks the language host of this workspace what it knows of servers: of

@@ -45,6 +45,10 @@ type Setup struct {
 	Servers []config.LanguageServer `json:"servers"`
 }
 
+// Places are variables that say where a user has libraries and toolchains: without them
+// all that is imported from there counts as missing.
+var Places = []string{"CARGO_HOME", "GOMODCACHE", "GOPATH", "RUSTUP_HOME"}
+
 // Get returns a variable of an environment, "" if it is not set.
 func Get(env []string, name string) string {
 	for _, v := range env {

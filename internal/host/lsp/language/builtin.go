@@ -20,8 +20,7 @@ func builtIn() []*Language {
 		// Of a go.mod that go refuses it keeps what it knew before, and finds nothing wrong.
 		Reload: []string{"go.mod", "go.work"},
 		Embeds: goEmbeds,
-		// There is no network, and this is said sooner than it is noticed.
-		Env:  func(string) []string { return []string{"GOPROXY=off"} },
+		Env:    goEnv, Libraries: goModules, Silent: true,
 		ways: []way{{"go", "go install golang.org/x/tools/gopls@latest"}, {"brew", "brew install gopls"}},
 	}
 	tsc := &Server{
@@ -64,8 +63,8 @@ func builtIn() []*Language {
 		},
 		Libraries: registry,
 		// The target folder of the workspace can't be written, and is not ours.
-		Env: func(cache string) []string {
-			return []string{"CARGO_TARGET_DIR=" + filepath.Join(cache, "target"), "CARGO_NET_OFFLINE=true"}
+		Env: func(at Start) []string {
+			return []string{"CARGO_TARGET_DIR=" + filepath.Join(at.Cache, "target"), "CARGO_NET_OFFLINE=true"}
 		},
 		ways: []way{{"rustup", "rustup component add rust-analyzer"}, {"apt-get", "sudo apt-get install rust-analyzer"}, {"brew", "brew install rust-analyzer"}},
 	}
@@ -83,14 +82,16 @@ func builtIn() []*Language {
 var quote = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // registry are the folders in which cargo puts what it fetches.
-func registry(env []string) []string {
-	home := door.Get(env, "CARGO_HOME")
+func registry(at Start) func() []string {
+	home := door.Get(at.Env, "CARGO_HOME")
 	if home == "" {
-		home = filepath.Join(door.Get(env, "HOME"), ".cargo")
+		home = filepath.Join(door.Get(at.Env, "HOME"), ".cargo")
 	}
-	list := []string{filepath.Join(home, "git", "checkouts")}
-	found, _ := filepath.Glob(filepath.Join(quote.Replace(home), "registry", "*", "*"))
-	return append(list, found...)
+	return func() []string {
+		list := []string{filepath.Join(home, "git", "checkouts")}
+		found, _ := filepath.Glob(filepath.Join(quote.Replace(home), "registry", "*", "*"))
+		return append(list, found...)
+	}
 }
 
 // crates names the outermost crates where none is at the root: rust-analyzer looks

@@ -83,9 +83,8 @@ type Server struct {
 	Settings func(Start) map[string]any
 	// Program is the text of a program in its cache folder that Settings name.
 	Program func(Start) string
-	// Env are variables of the server. cache is a folder of its own as it sees it,
-	// which stays from one start to the next.
-	Env func(cache string) []string
+	// Env are variables of the server.
+	Env func(Start) []string
 
 	Ready       client.Ready
 	Diagnostics Method
@@ -104,8 +103,10 @@ type Server struct {
 	Needs      []need
 	Complaints []Complaint
 	// Libraries are folders outside of the workspace. What is installed there is looked
-	// for again only by a server that missed something.
-	Libraries func(env []string) []string
+	// for again only by a server that missed something; a silent one does not say that
+	// it did.
+	Libraries func(Start) func() []string
+	Silent    bool
 
 	// Proof looks at a program that was found and says why it can't be this server,
 	// without running it; nil if it may be.
@@ -119,8 +120,8 @@ type Start struct {
 	Argv  []string // as Find returned it
 	Root  string
 	Files []string // all files of the workspace, by their absolute paths
-	Env   []string
-	Cache string // a folder of its own as it sees it
+	Env   []string // the variables of whoever asked
+	Cache string   // a folder of its own as the server sees it, which stays from one start to the next
 }
 
 // ByPath returns the language of a file and what the protocol calls it; nil for a

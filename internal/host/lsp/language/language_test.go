@@ -125,7 +125,7 @@ func TestTake(t *testing.T) {
 	if d := cmp.Diff(map[string]any{"pullDiagnostics": true, "gofumpt": true}, s.Options(Start{})); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"GOPROXY=off", "GOFLAGS=-tags=x"}, s.Env("/c")); d != "" {
+	if d := cmp.Diff([]string{"GOPROXY=off", "GOFLAGS=-tags=x"}, s.Env(Start{})); d != "" {
 		t.Error(d)
 	}
 	ask := s.Setting(Start{})

@@ -115,11 +115,18 @@ func (s *Server) take(u config.LanguageServer) {
 		}
 	}
 	if before := s.Env; u.Env != nil {
-		s.Env = func(cache string) []string {
+		s.Env = func(at Start) []string {
 			if before == nil {
 				return u.Env
 			}
-			return slices.Concat(before(cache), u.Env)
+			at.Env = slices.Concat(u.Env, at.Env)
+			return slices.Concat(before(at), u.Env)
+		}
+	}
+	if before := s.Libraries; u.Env != nil && before != nil {
+		s.Libraries = func(at Start) func() []string {
+			at.Env = slices.Concat(u.Env, at.Env)
+			return before(at)
 		}
 	}
 }

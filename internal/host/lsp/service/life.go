@@ -8,6 +8,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/base/fsx"
+	"github.com/kxtools/kx/internal/gate/sandbox"
 	"github.com/kxtools/kx/internal/host/lsp/client"
 	"github.com/kxtools/kx/internal/host/lsp/disk"
 	"github.com/kxtools/kx/internal/host/lsp/door"
@@ -198,22 +199,14 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 	}
 	if server.Program != nil {
 		if err := cell.Put(language.Program, server.Program(at)); err != nil {
+			cell.Leave()
 			return nil, fail.Unavailable(failed, "%s can't be started: it has no place for its files: %v", server.Name, fsx.Reason(err)).WithHint("kx config path state").Because(err)
 		}
 	}
 	if server.Env != nil {
-		env = append(env, server.Env(at.Cache)...)
+		env = slices.Concat(env, server.Env(at))
 	}
-	libs := installed(server, setup)
-	var masked []string
-	if cell != nil && cell.Plan != nil {
-		masked = slices.Clone(cell.Plan.Masked)
-		for _, m := range cell.Plan.Masked { // files are found by their names, and by what leads to them
-			if real, err := filepath.EvalSymlinks(m); err == nil && real != m {
-				masked = append(masked, real)
-			}
-		}
-	}
+	libs, hides := watch(server, at), masked(cell)
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	c, err := client.Start(ctx, client.Options{
@@ -225,8 +218,23 @@ func (s *Service) try(ctx context.Context, server *language.Server, setup *door.
 		return nil, fail.Unavailable(failed, "%s can't be started: %v", server.Name, err).WithHint("kx lsp doctor %s", server.Language).Because(err)
 	}
 	return &running{
-		Client: c, server: server, speaks: s.speaks, setup: *setup, root: s.shared.Root, cell: cell, masked: masked, argv: argv, libs: libs, began: time.Now(), seen: snap, docs: map[string]*doc{}, pins: pins{count: map[string]int{}},
+		Client: c, server: server, speaks: s.speaks, setup: *setup, root: s.shared.Root, cell: cell, masked: hides, argv: argv, libs: libs, began: time.Now(), seen: snap, docs: map[string]*doc{}, pins: pins{count: map[string]int{}},
 	}, nil
+}
+
+// masked are the files and folders that the walls of a server hide: by their names, and
+// by what leads to them.
+func masked(cell *sandbox.Cell) (list []string) {
+	if cell == nil || cell.Plan == nil {
+		return nil
+	}
+	for _, m := range cell.Plan.Masked {
+		list = append(list, m)
+		if real, err := filepath.EvalSymlinks(m); err == nil && real != m {
+			list = append(list, real)
+		}
+	}
+	return list
 }
 
 // Close ends the server and waits until it is gone. Questions get ErrClosed.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kxtools/kx/internal/host/lsp/door"
 	"github.com/kxtools/kx/internal/host/lsp/language"
 )
 
@@ -13,26 +12,38 @@ import (
 // where nobody looks.
 const againAfter = 5 * time.Second
 
-// mended says why a server that is not well may be after another start, "" if nothing
-// speaks for it.
+// mended says why a server that is not well, or would not say so, may be after another
+// start, "" if nothing speaks for it.
 func (r *running) mended() string {
 	what, broken := r.Health()
 	switch {
-	case what == "":
 	case broken && time.Since(r.began) > againAfter:
 		return "it can't work"
-	case !slices.Equal(r.libs, installed(r.server, &r.setup)):
+	case (what != "" || r.server.Silent) && r.libs.changed():
 		return "its libraries changed"
 	}
 	return ""
 }
 
-// installed says when something was installed in each of the libraries of a server.
-func installed(server *language.Server, setup *door.Setup) (times []time.Time) {
-	if server.Libraries == nil {
-		return nil
+// libraries are the folders in which what a server needs is installed, and when that
+// was done last before it was started.
+type libraries struct {
+	dirs func() []string // nil for none
+	at   []time.Time
+}
+
+func watch(server *language.Server, at language.Start) (l libraries) {
+	if server.Libraries != nil {
+		l.dirs = server.Libraries(at)
+		l.at = l.times()
 	}
-	for _, dir := range server.Libraries(setup.Env) {
+	return l
+}
+
+func (l *libraries) changed() bool { return l.dirs != nil && !slices.Equal(l.at, l.times()) }
+
+func (l *libraries) times() (times []time.Time) {
+	for _, dir := range l.dirs() {
 		if fi, err := os.Stat(dir); err == nil {
 			times = append(times, fi.ModTime())
 		}

@@ -123,7 +123,7 @@ type running struct {
 	cell   *sandbox.Cell
 	masked []string // files and folders that are
 	argv   []string
-	libs   []time.Time // of its libraries, when it was started
+	libs   libraries
 	began  time.Time
 	open   atomic.Int64 // how many files are open at it
 	ended  bool         // by us; the service's lock guards it
