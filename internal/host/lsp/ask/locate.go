@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	lsptype "github.com/sourcegraph/go-lsp"
@@ -236,9 +237,31 @@ func hasName(content []byte, name string) bool {
 	return false
 }
 
-// words cuts a name with containers: a.B, a::b, a/b.C, (*T).M.
+// words cuts a name with containers: a.B, a::b, a/b.C, (*T).M, (*List[T]).Add.
 func words(name string) []string {
-	return strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(".:/#()*&", r) })
+	return strings.FieldsFunc(general(name), func(r rune) bool { return strings.ContainsRune(".:/#()*&", r) })
+}
+
+// general is a name without type parameters. What is in brackets by itself is none.
+func general(name string) string {
+	var kept strings.Builder
+	depth, before := 0, ' '
+	for _, r := range name {
+		named := before == '_' || unicode.IsLetter(before) || unicode.IsDigit(before)
+		switch {
+		case (r == '[' || r == '<') && (depth > 0 || named):
+			depth++
+		case depth == 0:
+			kept.WriteRune(r)
+		case (r == ']' || r == '>') && before != '-':
+			depth--
+		}
+		before = r
+	}
+	if depth > 0 {
+		return name
+	}
+	return kept.String()
 }
 
 // plainName is the last part of what servers call a symbol: gopls says (*T).M.
@@ -281,9 +304,11 @@ func clause(content []byte) string {
 }
 
 // fits reports whether the containers that a name is asked for with are those of a
-// symbol: what stands around its file, and around it in its file.
+// symbol: what stands around its file, and around it in its file. What has a name of
+// several words, as Rust's impl A for B, is called by each of them.
 func fits(parts, around []string, in string, s protocol.DocumentSymbol) bool {
-	have := slices.Concat(around, words(in), words(s.Name))
+	have := slices.Concat(around, apart(words(in)), words(s.Name))
+	parts = append(apart(parts[:len(parts)-1]), parts[len(parts)-1])
 	at := len(have) - 1
 	for want := len(parts) - 2; want >= 0; want-- {
 		for at--; at >= 0 && have[at] != parts[want]; at-- {
@@ -294,6 +319,8 @@ func fits(parts, around []string, in string, s protocol.DocumentSymbol) bool {
 	}
 	return true
 }
+
+func apart(names []string) []string { return strings.Fields(strings.Join(names, " ")) }
 
 // walk visits symbols with the names of what they stand in, and whether that is a
 // function.
