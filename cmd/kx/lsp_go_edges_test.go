@@ -121,6 +121,7 @@ func TestGoOddPlaces(t *testing.T) {
 		"tab.go":   "package m\n\nfunc tab() int {\n\t\tx := 1\n\treturn x\n}\n",
 		"sub/s.go": "package sub\n\nfunc S() {}\n",
 		"note.xyz": "x",
+		"bytes.go": "package m\n\nvar _ = \"\uFFFD \xff\"\n",
 	})
 	for _, tt := range []struct {
 		line string
@@ -152,6 +153,7 @@ func TestGoOddPlaces(t *testing.T) {
 		{"definition crlf.go:5:31", 0, "crlf.go:3"},
 		{"definition tab.go:5:9", 0, "tab.go:4"},
 		{"diagnostics t.go note.xyz sub/s.go", 5, ""},
+		{"diagnostics bytes.go", 1, "not UTF-8"},
 		{"symbols --query Do", 0, ""},
 		{"symbols --query", 2, ""},
 	} {

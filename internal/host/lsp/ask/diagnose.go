@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	lsptype "github.com/sourcegraph/go-lsp"
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/host/lsp/client"
 	"github.com/kxtools/kx/internal/host/lsp/language"
+	"github.com/kxtools/kx/internal/host/lsp/position"
 	"github.com/kxtools/kx/internal/host/lsp/protocol"
 	"github.com/kxtools/kx/internal/host/lsp/service"
 	"github.com/kxtools/kx/pkg/wire"
@@ -252,6 +254,9 @@ func (w *Workspace) diagnostics(v *service.View, path string, found []protocol.D
 	if err != nil {
 		return nil, err
 	}
+	if v.Server.UTF8 {
+		found = append(slices.Clip(found), notUTF8(text, v.Encoding())...)
+	}
 	for _, d := range found {
 		severity, ok := severities[d.Severity]
 		if !ok {
@@ -285,6 +290,26 @@ func (w *Workspace) diagnostics(v *service.View, path string, found []protocol.D
 	return slices.CompactFunc(list, func(a, b wire.Diagnostic) bool {
 		return *a.Range == *b.Range && a.Message == b.Message && a.Code == b.Code && a.Source == b.Source
 	}), nil
+}
+
+// notUTF8 says where a text is not UTF-8. A server can't: to it that is U+FFFD.
+func notUTF8(text *position.Text, enc position.Encoding) []protocol.Diagnostic {
+	for n := 1; n <= text.Lines(); n++ {
+		line := text.Line(n)
+		for i, r := range line {
+			if r != utf8.RuneError || strings.HasPrefix(line[i:], string(utf8.RuneError)) {
+				continue
+			}
+			start, err := text.ToLSP(n, utf8.RuneCountInString(line[:i])+1, enc)
+			if err != nil {
+				return nil
+			}
+			end := start
+			end.Character++
+			return []protocol.Diagnostic{{Range: lsptype.Range{Start: start, End: end}, Severity: lsptype.Error, Source: "kx", Message: "this byte is not UTF-8"}}
+		}
+	}
+	return nil
 }
 
 // CutDiagnostics leaves out the diagnostics that were not asked for.

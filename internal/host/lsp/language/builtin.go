@@ -20,7 +20,7 @@ func builtIn() []*Language {
 		// Of a go.mod that go refuses it keeps what it knew before, and finds nothing wrong.
 		Reload: []string{"go.mod", "go.work"},
 		Embeds: goEmbeds,
-		Env:    goEnv, Libraries: goModules, Silent: true,
+		Env:    goEnv, Libraries: goModules, Silent: true, UTF8: true,
 		ways: []way{{"go", "go install golang.org/x/tools/gopls@latest"}, {"brew", "brew install gopls"}},
 	}
 	tsc := &Server{
@@ -50,10 +50,10 @@ func builtIn() []*Language {
 	rust := &Server{
 		Name: "rust-analyzer", Language: "rust", Argv: []string{"rust-analyzer"}, RunsCode: true,
 		Ready: client.OnStatus, Diagnostics: Pull, Text: "rust-analyzer/viewFileText", Unlinked: "unlinked-file",
-		Options: crates,
-		Reload:  []string{"Cargo.toml", "Cargo.lock", "build.rs", "rust-toolchain", "rust-toolchain.toml", "config.toml"},
-		Check:   &Check{Method: "rust-analyzer/runFlycheck", Token: "rust-analyzer/flycheck", Failed: "cargo check failed", Hint: "cargo check"},
-		Needs:   []need{{"cargo", []way{{"rustup", "rustup default stable"}, {"apt-get", "sudo apt-get install cargo"}, {"brew", "brew install rust"}}}},
+		Options: crates, UTF8: true,
+		Reload: []string{"Cargo.toml", "Cargo.lock", "build.rs", "rust-toolchain", "rust-toolchain.toml", "config.toml"},
+		Check:  &Check{Method: "rust-analyzer/runFlycheck", Token: "rust-analyzer/flycheck", Failed: "cargo check failed", Hint: "cargo check"},
+		Needs:  []need{{"cargo", []way{{"rustup", "rustup default stable"}, {"apt-get", "sudo apt-get install cargo"}, {"brew", "brew install rust"}}}},
 		Complaints: []Complaint{
 			{"Failed to discover workspace", "there is no Cargo.toml", "cargo init", true},
 			{"Failed to load workspaces", "cargo can't read the project", "cargo metadata --no-deps --format-version 1", true},

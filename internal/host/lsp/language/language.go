@@ -93,6 +93,7 @@ type Server struct {
 	Text        string                     // the request for the text of a file, of a server that reads files later than it hears of them
 	Reload      []string                   // names of files that it does not read again, or only later
 	Extended    func(root string) []string // more such files, of a workspace; nil for none
+	UTF8        bool                       // its language refuses a file of other bytes, which it is not given
 	Embeds      func(text string) []string // patterns of other files that a file takes in, of a server that looks for them once
 	Unlinked    string                     // the code of what it says, for editors, of a file that belongs to no project: it has not looked at its types
 	Check       *Check                     // it can have the project's own compiler look, too
