@@ -67,6 +67,30 @@ func TestGoProjectIsNeverStale(t *testing.T) {
 	c.at("all went", "references", "p/p.go:4:F", "p/p.go:4")
 }
 
+// So do modules that lie beside the workspace, and what is around it.
+func TestGoModulesBeside(t *testing.T) {
+	c := newModule(t, map[string]string{
+		"a.go":        "package m\n\nimport (\n\t\"example.com/l\"\n\t\"example.com/w\"\n)\n\nvar _ = l.F(1) + w.F(1)\n",
+		"../l/go.mod": "module example.com/l\n\ngo 1.21\n",
+		"../l/l.go":   strings.Replace(numbers, "package p", "package l", 1),
+		"../w/go.mod": "module example.com/w\n\ngo 1.21\n",
+		"../w/w.go":   strings.Replace(numbers, "package p", "package w", 1),
+		"../go.work":  "go 1.21\n\nuse (\n\t./p\n\t./w\n)\n",
+	})
+	c.write("go.mod", "module example.com/m\n\ngo 1.21\n\nrequire example.com/l v0.0.0\n\nreplace example.com/l => ../l\n")
+	c.finds("at first", "a.go", wire.CodeClean, "")
+	for _, file := range []string{"../l/l.go", "../w/w.go"} {
+		name := filepath.Base(filepath.Dir(file))
+		c.write(file, strings.Replace(words, "package p", "package "+name, 1))
+		c.finds(file+" changed", "a.go", wire.CodeFindings, "8:IncompatibleAssign")
+		c.write(file, "package "+name+"\n\nfunc F(a int) int { return G(a) }\n")
+		c.write(filepath.Dir(file)+"/new.go", "package "+name+"\n\nfunc G(a int) int { return a }\n")
+		c.finds(file+" has another one beside it", "a.go", wire.CodeClean, "")
+	}
+	c.write("../go.work", "go 1.21\n\nuse ./p\n")
+	c.finds("go.work around it changed", "a.go", wire.CodeFindings, "5:BrokenImport")
+}
+
 // Files that change all the time while many ask: an answer is of one moment, and the
 // last of all is of the last.
 func TestGoEditsWhileAsked(t *testing.T) {

@@ -60,11 +60,11 @@ func goVariable(env []string, name string) string {
 	return ""
 }
 
-// goModules are the folders of the cache that change when one of the modules that the
-// workspace builds with is downloaded or deleted: those whose sums it has.
+// goModules are what changes when what a workspace builds with does: folders of the cache,
+// for the modules whose sums it has, and the sources of those that lie beside it.
 func goModules(at Start) func() []string {
 	cache := filepath.Join(moduleCache(at.Env), "cache", "download")
-	var dirs []string
+	dirs := goBeside(at)
 	for _, file := range at.Files {
 		if name := filepath.Base(file); name != "go.sum" && name != "go.work.sum" {
 			continue

@@ -103,9 +103,9 @@ type Server struct {
 	// itself in other words.
 	Needs      []need
 	Complaints []Complaint
-	// Libraries are folders outside of the workspace. What is installed there is looked
-	// for again only by a server that missed something; a silent one does not say that
-	// it did.
+	// Libraries are folders and files outside of the workspace. What is installed there
+	// is looked for again only by a server that missed something; a silent one does not
+	// say that it did.
 	Libraries func(Start) func() []string
 	Silent    bool
 

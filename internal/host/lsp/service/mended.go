@@ -1,10 +1,10 @@
 package service
 
 import (
-	"os"
 	"slices"
 	"time"
 
+	"github.com/kxtools/kx/internal/host/lsp/disk"
 	"github.com/kxtools/kx/internal/host/lsp/language"
 )
 
@@ -25,28 +25,28 @@ func (r *running) mended() string {
 	return ""
 }
 
-// libraries are the folders in which what a server needs is installed, and when that
-// was done last before it was started.
+// libraries are where what a server needs is installed, and what was there before it was
+// started.
 type libraries struct {
-	dirs func() []string // nil for none
-	at   []time.Time
+	paths func() []string // nil for none
+	had   []disk.File
 }
 
 func watch(server *language.Server, at language.Start) (l libraries) {
 	if server.Libraries != nil {
-		l.dirs = server.Libraries(at)
-		l.at = l.times()
+		l.paths = server.Libraries(at)
+		l.had = l.have()
 	}
 	return l
 }
 
-func (l *libraries) changed() bool { return l.dirs != nil && !slices.Equal(l.at, l.times()) }
+func (l *libraries) changed() bool { return l.paths != nil && !slices.Equal(l.had, l.have()) }
 
-func (l *libraries) times() (times []time.Time) {
-	for _, dir := range l.dirs() {
-		if fi, err := os.Stat(dir); err == nil {
-			times = append(times, fi.ModTime())
+func (l *libraries) have() (list []disk.File) {
+	for _, path := range l.paths() {
+		if f, err := disk.Look(path); err == nil {
+			list = append(list, f)
 		}
 	}
-	return times
+	return list
 }
