@@ -91,6 +91,26 @@ func TestGoModulesBeside(t *testing.T) {
 	c.finds("go.work around it changed", "a.go", wire.CodeFindings, "5:BrokenImport")
 }
 
+// And so does go mod vendor, which writes its list anew.
+func TestGoVendor(t *testing.T) {
+	const list = "# example.com/l v1.0.0\n## explicit; go 1.21\nexample.com/l\n"
+	vendored := func(text string) string { return strings.Replace(text, "package p", "package l", 1) }
+	c := newModule(t, map[string]string{
+		"a.go":                      "package m\n\nimport \"example.com/l\"\n\nvar _ = l.F(1)\n",
+		"vendor/example.com/l/l.go": vendored(numbers),
+		"vendor/modules.txt":        list,
+	})
+	c.write("go.mod", "module example.com/m\n\ngo 1.21\n\nrequire example.com/l v1.0.0\n")
+	c.finds("at first", "a.go", wire.CodeClean, "")
+	c.write("vendor/example.com/l/l.go", vendored(words))
+	c.write("vendor/modules.txt", list)
+	c.finds("vendored again", "a.go", wire.CodeFindings, "5:IncompatibleAssign")
+	if err := os.RemoveAll(c.path("vendor")); err != nil {
+		t.Fatal(err)
+	}
+	c.finds("not vendored", "a.go", wire.CodeFindings, "3:BrokenImport")
+}
+
 // Files that change all the time while many ask: an answer is of one moment, and the
 // last of all is of the last.
 func TestGoEditsWhileAsked(t *testing.T) {

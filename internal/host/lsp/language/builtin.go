@@ -20,7 +20,7 @@ func builtIn() []*Language {
 		// Of a go.mod that go refuses it keeps what it knew before, and finds nothing wrong.
 		Reload: []string{"go.mod", "go.work"},
 		Embeds: goEmbeds,
-		Env:    goEnv, Libraries: goModules, Silent: true, UTF8: true,
+		Env:    goEnv, Libraries: goModules, Silent: true, UTF8: true, Markers: []string{"vendor"},
 		ways: []way{{"go", "go install golang.org/x/tools/gopls@latest"}, {"brew", "brew install gopls"}},
 	}
 	tsc := &Server{
