@@ -21,7 +21,8 @@ func builtIn() []*Language {
 		Reload: []string{"go.mod", "go.work"},
 		Embeds: goEmbeds,
 		Env:    goEnv, Libraries: goModules, Silent: true, UTF8: true, Markers: []string{"vendor"},
-		ways: []way{{"go", "go install golang.org/x/tools/gopls@latest"}, {"brew", "brew install gopls"}},
+		Needs: []need{{"go", []way{{"apt-get", "sudo apt-get install golang-go"}, {"brew", "brew install go"}}}},
+		ways:  []way{{"go", "go install golang.org/x/tools/gopls@latest"}, {"brew", "brew install gopls"}},
 	}
 	tsc := &Server{
 		Name: "tsc", Language: "typescript", Argv: []string{"tsc", "--lsp", "--stdio"},

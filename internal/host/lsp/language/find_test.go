@@ -60,6 +60,8 @@ func TestFind(t *testing.T) {
 	w.file("ws/bin/gopls", "")
 	w.file("ws/bin/other", "")
 	w.file("bin/gopls", "")
+	w.file("bin/go", "")
+	w.file("alone/gopls", "")
 	w.dir("folder/gopls")
 	w.link("../ws/bin/gopls", "links/gopls")
 	w.link("ws/bin", "linked")
@@ -84,6 +86,7 @@ func TestFind(t *testing.T) {
 		{path("/links"), "", "links/gopls lies in the workspace"},
 		{path("/linked"), "", "linked/gopls lies in the workspace"},
 		{path("/plain"), "", "gopls is not on PATH"},
+		{path("/alone"), "", "gopls needs go: go is not on PATH"},
 		{nil, "", "gopls is not on PATH"},
 	} {
 		argv, err := Table(nil)[0].Servers[0].Find(tt.env, ws)
@@ -102,7 +105,7 @@ func TestFind(t *testing.T) {
 	}
 	for program, why := range map[string]string{"bin/gopls": "", "ws/bin/other": "lies in the workspace", "links/gopls": "lies in the workspace", "plain/gopls": "can't be run", "none": "is not there"} {
 		s := Table([]config.LanguageServer{{Name: "gopls", Command: []string{w.path(program)}}})[0].Servers[0]
-		if _, err := s.Find(nil, ws); (err == nil) != (why == "") || err != nil && !strings.Contains(err.Error(), why) {
+		if _, err := s.Find(path("/bin"), ws); (err == nil) != (why == "") || err != nil && !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v", program, err)
 		}
 	}
@@ -169,6 +172,7 @@ func TestAdvice(t *testing.T) {
 	ws := w.dir("ws")
 	w.file("bin/apt-get", "")
 	w.file("ok/gopls", "")
+	w.file("ok/go", "")
 	env := []string{"PATH=" + w.path("bin")}
 	langs := Table([]config.LanguageServer{{Name: "x", Command: []string{"xls"}, Extensions: map[string]string{".x": "x"}}})
 	for lang, want := range map[string][2]string{
