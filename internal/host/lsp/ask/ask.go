@@ -87,8 +87,18 @@ func locations(method string) func(w *Workspace, ctx context.Context, v *service
 
 func definitions(ctx context.Context, v *service.View, method, path string, p lsptype.Position) ([]lsptype.Location, error) {
 	var found protocol.Locations
-	err := v.Call(ctx, method, at(path, p), &found)
+	err := askAt(ctx, v, method, at(path, p), &found)
 	return found, err
+}
+
+// askAt asks about a place. That there is nothing to ask about is an answer.
+func askAt(ctx context.Context, v *service.View, method string, params, found any) error {
+	err := v.Call(ctx, method, params, found)
+	var said *protocol.Error
+	if errors.As(err, &said) && slices.Contains(v.Server.Nothing, said.Message) {
+		return nil
+	}
+	return err
 }
 
 func (w *Workspace) references(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
@@ -103,14 +113,14 @@ func (w *Workspace) references(ctx context.Context, v *service.View, q *wire.Cod
 func refers(ctx context.Context, v *service.View, path string, p lsptype.Position) ([]lsptype.Location, error) {
 	var found protocol.Locations
 	params := lsptype.ReferenceParams{TextDocumentPositionParams: at(path, p), Context: lsptype.ReferenceContext{IncludeDeclaration: true}}
-	err := v.Call(ctx, "textDocument/references", params, &found)
+	err := askAt(ctx, v, "textDocument/references", params, &found)
 	return found, err
 }
 
 // callers answers with the places that call what stands at a position.
 func (w *Workspace) callers(ctx context.Context, v *service.View, q *wire.CodeQuery, p lsptype.Position, a *wire.CodeAnswer) error {
 	var items []protocol.CallHierarchyItem
-	if err := v.Call(ctx, "textDocument/prepareCallHierarchy", at(q.Path, p), &items); err != nil {
+	if err := askAt(ctx, v, "textDocument/prepareCallHierarchy", at(q.Path, p), &items); err != nil {
 		return err
 	}
 	var found []lsptype.Location

@@ -96,6 +96,7 @@ type Server struct {
 	UTF8        bool                       // its language refuses a file of other bytes, which it is not given
 	Embeds      func(text string) []string // patterns of other files that a file takes in, of a server that looks for them once
 	Unlinked    string                     // the code of what it says, for editors, of a file that belongs to no project: it has not looked at its types
+	Nothing     []string                   // the errors with which it says that there is nothing at a place
 	Check       *Check                     // it can have the project's own compiler look, too
 	Markers     []string                   // folders that are not looked into and in which what it needs is installed
 
