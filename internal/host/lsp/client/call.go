@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -81,11 +82,16 @@ func (c *Client) room(ctx context.Context) error {
 	}
 }
 
+// stack is how the part of an error begins that only those who make the server can read:
+// where in its code it was, as JavaScript has it.
+const stack = "\n    at "
+
 // callError says what an error of jsonrpc2 means.
 func (c *Client) callError(ctx context.Context, err error) error {
 	var theirs *jsonrpc2.Error
 	if errors.As(err, &theirs) {
-		e := &protocol.Error{Code: theirs.Code, Message: theirs.Message}
+		what, _, _ := strings.Cut(theirs.Message, stack)
+		e := &protocol.Error{Code: theirs.Code, Message: what}
 		if theirs.Data != nil {
 			e.Data = *theirs.Data
 		}

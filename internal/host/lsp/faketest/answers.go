@@ -160,7 +160,7 @@ func (s *server) result(m message) (any, *protocol.Error) {
 		s.erred = true
 		var n int64
 		fmt.Sscan(code, &n)
-		return nil, &protocol.Error{Code: n, Message: "it was told to fail"}
+		return nil, &protocol.Error{Code: n, Message: "it was told to fail\n    at fail (fake.js:1)"}
 	}
 	known := map[string]func(query) any{
 		"initialize": s.initialize, "shutdown": func(query) any { return nil },

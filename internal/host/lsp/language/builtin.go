@@ -33,6 +33,8 @@ func builtIn() []*Language {
 	tls := &Server{
 		Name: "typescript-language-server", Language: "typescript", Argv: []string{"typescript-language-server", "--stdio"},
 		Ready: client.OnProgress, Diagnostics: Fence, Loose: true, Markers: []string{"node_modules"},
+		// While others are opened and closed it loses a file for a moment.
+		Slips:   []string{"Could not find source file", "No Project"},
 		Options: ownTypeScript, Proof: hasTypeScript, ways: []way{{"npm", "npm install -g typescript-language-server typescript@5"}},
 	}
 	pyright := &Server{

@@ -69,6 +69,11 @@ func (s *Server) Complain(what string) (means, hint string) {
 	return strings.Join(list, "; "), hint
 }
 
+// Slipped reports whether an error of the server is a mistake that it makes once.
+func (s *Server) Slipped(what string) bool {
+	return slices.ContainsFunc(s.Slips, func(slip string) bool { return strings.Contains(what, slip) })
+}
+
 // Server is a language server. One that serves several languages is in each of them,
 // and runs once.
 type Server struct {
@@ -104,6 +109,8 @@ type Server struct {
 	// itself in other words.
 	Needs      []need
 	Complaints []Complaint
+	// Slips are what is in an error that is the server's own mistake, and not made again.
+	Slips []string
 	// Libraries are folders and files outside of the workspace. What is installed there
 	// is looked for again only by a server that missed something; a silent one does not
 	// say that it did.

@@ -41,6 +41,9 @@ const (
 	manyTries  = 8
 	retryPause = 10 * time.Millisecond
 	maxPause   = 100 * time.Millisecond
+	// maxSlips is how often a question is asked again that the server got wrong by a
+	// mistake of its own.
+	maxSlips = 3
 )
 
 // Pending says that a server can't tell yet.
@@ -146,6 +149,7 @@ type running struct {
 // those of fail.
 func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask func(ctx context.Context, v *View) error) error {
 	var crashed error
+	slips := 0
 	for try, pause := 1, retryPause; ; try++ {
 		v, err := s.view(ctx, setup, open)
 		if err == nil {
@@ -168,6 +172,9 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 			case <-ctx.Done():
 			}
 			pause = min(2*pause, maxPause)
+			continue
+		case v != nil && slips < maxSlips && slipped(v, err):
+			slips++
 			continue
 		case !crash(err):
 		case crashed == nil:
@@ -256,6 +263,12 @@ func overtaken(err error) bool {
 	var e *protocol.Error
 	return errors.Is(err, errStale) || errors.Is(err, client.ErrClosed) ||
 		errors.As(err, &e) && (e.Code == protocol.ContentModified || e.Code == protocol.ServerCancelled)
+}
+
+// slipped reports whether the server has made a mistake of its own.
+func slipped(v *View, err error) bool {
+	var e *protocol.Error
+	return errors.As(err, &e) && v.Server.Slipped(e.Message)
 }
 
 // errStale says that files changed while a question was on its way.

@@ -164,6 +164,18 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
+// What a server gets wrong by a mistake of its own it is asked again; any other error is
+// the answer, without the server's stack.
+func TestSlips(t *testing.T) {
+	for slip, want := range map[string]string{"told to": "<nil>", "other": "it was told to fail (-32603)"} {
+		b := open(t, "error=textDocument/hover,-32603")
+		b.Languages()[0].Servers[0].Slips = []string{slip}
+		if _, _, err := b.hover(within(t, patience), "a.fk", 0, 4); fmt.Sprint(err) != want {
+			t.Errorf("%s: %v", slip, err)
+		}
+	}
+}
+
 // What is asked about stays open, however many other files are asked about meanwhile, and
 // what is not is closed in the end.
 func TestPinned(t *testing.T) {
