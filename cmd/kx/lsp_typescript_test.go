@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kxtools/kx/pkg/wire"
 )
@@ -154,6 +155,42 @@ func TestTypeScriptProjectIsNeverStale(t *testing.T) {
 				c.at("git checkout back", "definition", "main.ts:3:total", "cost.ts:3")
 			}
 		})
+	}
+}
+
+// What lies outside of the workspace and is a part of the project counts likewise: a
+// package beside it, and the configuration that it stands on.
+func TestTypeScriptOutsideIsNeverStale(t *testing.T) {
+	c := newProject(t, nil, "tsc")
+	c.write("tsconfig.json", "{\"extends\": \"../base.json\", \"references\": [{\"path\": \"../lib\"}]}\n")
+	c.write("../lib/tsconfig.json", "{\"extends\": \"../base.json\", \"compilerOptions\": {\"composite\": true}}\n")
+	c.write("main.ts", "import { total } from \"../lib/price.js\";\nconst sum: number = total(3);\nexport {};\n")
+	c.write("../base.json", strings.ReplaceAll(tsProject, "Locals\": true", "Locals\": false"))
+	c.write("../lib/package.json", "{\"type\": \"module\"}\n")
+	c.write("../lib/price.ts", tsTotal)
+	c.finds("at first", "main.ts", wire.CodeClean, "")
+	// What it looks at outside the server says only after its first answer.
+	c.remove("../lib/price.ts")
+	for until := time.Now().Add(time.Minute); ; {
+		if _, a := c.ask("diagnostics", "main.ts"); a.State == wire.CodeFindings {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal("a file outside has gone, and that is not seen")
+		}
+	}
+	for range rounds(3, 20) {
+		c.write("../lib/price.ts", tsTotal)
+		c.finds("new", "main.ts", wire.CodeClean, "")
+		c.write("../lib/price.ts", tsText)
+		c.finds("a file changed", "main.ts", wire.CodeFindings, "2:2322")
+		c.remove("../lib/price.ts")
+		c.finds("it is gone", "main.ts", wire.CodeFindings, "1:2307")
+		c.write("../lib/price.ts", tsTotal)
+		c.finds("it is back", "main.ts", wire.CodeClean, "")
+		c.write("../base.json", tsProject)
+		c.finds("the configuration changed", "main.ts", wire.CodeFindings, "2:6133")
+		c.write("../base.json", strings.ReplaceAll(tsProject, "Locals\": true", "Locals\": false"))
 	}
 }
 

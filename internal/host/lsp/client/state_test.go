@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -204,6 +205,22 @@ func TestSaid(t *testing.T) {
 	c.said.message(lsp.LogMessageParams{Type: lsp.Info, Message: "chatter"})
 	if want := `first; second\x1b[1m`; c.Said() != want {
 		t.Errorf("%q", c.Said())
+	}
+}
+
+func TestBeyond(t *testing.T) {
+	c := &Client{watch: newWatched("/h/w")}
+	var list []string
+	for _, glob := range []string{
+		"/h/w/**/*", "/h/lib/**/*.{go,mod}", "/h/lib/deep/**", "/h/lib-2/*", "/h/base.json", "/h/a \\[1\\]/**/*", "/h/**/*", "/**", "/h/node_modules/**/*", "/h/w/tsconfig.json",
+	} {
+		list = append(list, fmt.Sprintf(`{"globPattern": %q}`, glob))
+	}
+	raw := json.RawMessage(`{"watchers": [` + strings.Join(list, ",") + `]}`)
+	c.watch.register([]protocol.Registration{{ID: "1", Method: watchFiles, Options: raw}})
+	folders, files := c.Beyond()
+	if got := fmt.Sprintf("%q %q", folders, files); got != `["/h/a [1]" "/h/lib" "/h/lib-2"] ["/h/base.json"]` {
+		t.Error(got)
 	}
 }
 

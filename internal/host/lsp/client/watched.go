@@ -3,11 +3,13 @@ package client
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/kxtools/kx/internal/base/paths"
 	"github.com/kxtools/kx/internal/host/lsp/protocol"
 )
 
@@ -148,3 +150,37 @@ func (c *Client) Watches(path string) bool {
 	}
 	return !said
 }
+
+// Beyond are the folders and the single files outside of the workspace of which it wants
+// to hear. Not among them are those around the workspace, which hold anything, and what
+// packages are installed in.
+func (c *Client) Beyond() (folders, files []string) {
+	c.watch.mu.Lock()
+	defer c.watch.mu.Unlock()
+	for _, r := range c.watch.list {
+		for _, glob := range r.globs {
+			dir, rest := doublestar.SplitPattern(glob)
+			dir = filepath.Clean(unescape.Replace(dir))
+			switch {
+			case paths.Inside(c.watch.root, dir), slices.Contains(strings.Split(dir, "/"), "node_modules"):
+			case !strings.ContainsAny(rest, "*?[{"):
+				files = append(files, filepath.Join(dir, unescape.Replace(rest)))
+			case !paths.Inside(dir, c.watch.root):
+				folders = append(folders, dir)
+			}
+		}
+	}
+	slices.Sort(folders)
+	slices.Sort(files)
+	folders, files = slices.Compact(folders), slices.Compact(files)
+	var outer []string
+	for _, dir := range folders {
+		if !slices.ContainsFunc(outer, func(o string) bool { return paths.Inside(o, dir) }) {
+			outer = append(outer, dir)
+		}
+	}
+	return outer, files
+}
+
+// unescape is the reverse of escape, for the part of a pattern that is a path.
+var unescape = strings.NewReplacer(`\\`, `\`, `\*`, `*`, `\?`, `?`, `\[`, `[`, `\]`, `]`, `\{`, `{`, `\}`, `}`)

@@ -86,6 +86,9 @@ func New(root string) *Scanner {
 	return s
 }
 
+// Limit lets it look at less. It is called before the first Scan.
+func (s *Scanner) Limit(files, folders int) { s.sys.files, s.sys.folders = files, folders }
+
 // Close lets go of the workspace.
 func (s *Scanner) Close() error {
 	if s.dir == nil {

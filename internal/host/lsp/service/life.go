@@ -84,7 +84,7 @@ func (s *Service) bury() {
 	s.last, s.unsaid = r.Err().Error(), r.Err()
 	s.crashes = append(s.crashes, time.Now())
 	s.shared.Log("%s: %s", r.server.Name, s.last)
-	go r.Close() // what it has left behind
+	go s.end(r) // what it has left behind
 }
 
 // gaveUp says that the server ended too often of late. The lock is held.
@@ -108,6 +108,7 @@ func (s *Service) end(r *running) {
 	if left := r.Close(); len(left) > 0 {
 		s.shared.Log("%s: processes %v can't be ended", r.server.Name, left)
 	}
+	s.leave(r)
 }
 
 // restart ends a server that can't be told of what changed.

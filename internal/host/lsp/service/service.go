@@ -134,6 +134,7 @@ type running struct {
 
 	// Who tells it of changes holds these.
 	seen     *disk.Snapshot // what it has been told of
+	beyond   beyond
 	docs     map[string]*doc
 	clock    int64  // counts uses of docs
 	versions int    // counts texts: what it says of an old one is never of a newer one

@@ -37,12 +37,18 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 		return nil, "", err
 	}
 	changes := disk.Diff(r.seen, snap)
-	if why := cmp.Or(r.unmasked(changes), r.outgrown(changes, snap), r.embedded(changes, snap)); why != "" {
-		return nil, why, nil
-	}
-	if err := r.update(ctx, changes, snap); err != nil {
+	far, lost, seen, err := r.beyond.look(ctx, r)
+	if err != nil {
 		return nil, "", err
 	}
+	all := slices.Concat(changes, far)
+	if why := cmp.Or(lost, r.unmasked(all), r.outgrown(all, snap), r.embedded(changes, snap)); why != "" {
+		return nil, why, nil
+	}
+	if err := r.update(ctx, all, snap); err != nil {
+		return nil, "", err
+	}
+	seen()
 	if err := r.openCreated(ctx, changes, open, snap); err != nil {
 		return nil, "", err
 	}
@@ -199,8 +205,11 @@ func (r *running) update(ctx context.Context, changes []disk.Change, snap *disk.
 	return r.Notify(ctx, "workspace/didChangeWatchedFiles", lsp.DidChangeWatchedFilesParams{Changes: events})
 }
 
-// hears reports whether the server is told of a file that is not open.
-func (r *running) hears(path string) bool { return r.Watches(path) || r.speaks(path) != "" }
+// hears reports whether the server is told of a file that is not open. It has named what
+// is looked at outside of the workspace.
+func (r *running) hears(path string) bool {
+	return r.Watches(path) || r.speaks(path) != "" || !paths.Inside(r.root, path)
+}
 
 // eventTypes are the kinds of a change as the protocol counts them.
 var eventTypes = map[disk.Kind]lsp.FileChangeType{

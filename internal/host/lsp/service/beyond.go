@@ -1,0 +1,131 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/kxtools/kx/internal/base/paths"
+	"github.com/kxtools/kx/internal/host/lsp/disk"
+)
+
+const (
+	// maxBeyond is how many folders and files outside of the workspace are looked at, of
+	// those that a server names: a project stands on a few others.
+	maxBeyond = 50
+	// beyondFiles and beyondFolders are how much of each of them: a moment's look.
+	beyondFiles, beyondFolders = 10_000, 1_000
+	// tick is how far the times of files may be behind the clock.
+	tick = 20 * time.Millisecond
+)
+
+// beyond is what a server wants to hear of outside of the workspace, as it was told: the
+// projects that the one here stands on.
+type beyond struct {
+	folders map[string]*around
+	files   map[string]disk.File // the zero one where there is none
+}
+
+// around is a folder.
+type around struct {
+	scan *disk.Scanner
+	seen *disk.Snapshot // nil at first
+}
+
+// look says what changed there, or why the server has to be started again: in a folder
+// that it has named since, nobody knows what went. seen takes note that it was told.
+func (b *beyond) look(ctx context.Context, r *running) (changes []disk.Change, why string, seen func(), err error) {
+	select {
+	case <-r.Done():
+		return nil, "", func() {}, nil // its folders are let go of
+	default:
+	}
+	folders, files := r.Beyond()
+	folders, files = more(b.folders, folders), more(b.files, files)
+	next := beyond{map[string]*around{}, map[string]disk.File{}}
+	// What was never seen counts if it is younger than the server.
+	young := func(f disk.File) bool { return f.CTime >= r.began.Add(-tick).UnixNano() }
+	for _, path := range files {
+		at, err := disk.Look(path)
+		if err != nil {
+			at = disk.File{}
+		}
+		next.files[path] = at
+		before, known := b.files[path]
+		switch {
+		case !known && !young(at), known && before == at:
+		case at == disk.File{}:
+			changes = append(changes, disk.Change{Path: path, Kind: disk.Deleted})
+		case known && before == disk.File{}:
+			changes = append(changes, disk.Change{Path: path, Kind: disk.Created})
+		default:
+			changes = append(changes, disk.Change{Path: path, Kind: disk.Changed})
+		}
+	}
+	for _, dir := range folders {
+		was := b.folders[dir]
+		if was == nil {
+			was = &around{scan: disk.New(dir)}
+			was.scan.Limit(beyondFiles, beyondFolders)
+			if b.folders == nil {
+				b.folders = map[string]*around{}
+			}
+			b.folders[dir] = was // whoever ends the server closes it
+		}
+		snap, err := was.scan.Scan(ctx)
+		if errors.Is(err, disk.ErrMoved) { // it is looked for anew the next time
+			snap = &disk.Snapshot{}
+		} else if err != nil {
+			return nil, "", nil, err
+		} else {
+			next.folders[dir] = &around{was.scan, snap}
+		}
+		if was.seen == nil {
+			for path, f := range snap.Files {
+				if young(f) {
+					changes = append(changes, disk.Change{Path: path, Kind: disk.Changed})
+				}
+				for up := filepath.Dir(path); why == "" && paths.Inside(dir, up); up = filepath.Dir(up) {
+					if at, err := disk.Look(up); err == nil && young(at) {
+						why = "files came or went in " + up
+					}
+				}
+			}
+			continue
+		}
+		changes = append(changes, disk.Diff(was.seen, snap)...)
+	}
+	return changes, why, func() {
+		for dir, was := range b.folders {
+			if next.folders[dir] == nil {
+				_ = was.scan.Close() // it was read alone
+			}
+		}
+		*b = next
+	}, nil
+}
+
+// more are what is looked at already, and as many others as there is room for. A server
+// takes back for a moment what it named, so that what it named once counts.
+func more[V any](known map[string]V, named []string) []string {
+	list := slices.Sorted(maps.Keys(known))
+	for _, path := range named {
+		if _, ok := known[path]; !ok && len(list) < maxBeyond {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// leave lets go of what is outside of the workspace, once a server has ended.
+func (s *Service) leave(r *running) {
+	s.tell <- struct{}{}
+	defer func() { <-s.tell }()
+	for _, a := range r.beyond.folders {
+		_ = a.scan.Close() // it was read alone
+	}
+	r.beyond = beyond{}
+}
