@@ -180,6 +180,13 @@ func TestTypeScriptOutsideIsNeverStale(t *testing.T) {
 		}
 	}
 	for range rounds(3, 20) {
+		if err := os.Rename(c.path("../lib"), c.path("../away")); err != nil {
+			t.Fatal(err)
+		}
+		c.finds("the folder is gone", "main.ts", wire.CodeFindings, "1:2307")
+		if err := os.Rename(c.path("../away"), c.path("../lib")); err != nil {
+			t.Fatal(err)
+		}
 		c.write("../lib/price.ts", tsTotal)
 		c.finds("new", "main.ts", wire.CodeClean, "")
 		c.write("../lib/price.ts", tsText)

@@ -35,6 +35,12 @@ type around struct {
 	seen *disk.Snapshot // nil at first
 }
 
+func newScanner(dir string) *disk.Scanner {
+	scan := disk.New(dir)
+	scan.Limit(beyondFiles, beyondFolders)
+	return scan
+}
+
 // look says what changed there, or why the server has to be started again: in a folder
 // that it has named since, nobody knows what went. seen takes note that it was told.
 func (b *beyond) look(ctx context.Context, r *running) (changes []disk.Change, why string, seen func(), err error) {
@@ -68,21 +74,24 @@ func (b *beyond) look(ctx context.Context, r *running) (changes []disk.Change, w
 	for _, dir := range folders {
 		was := b.folders[dir]
 		if was == nil {
-			was = &around{scan: disk.New(dir)}
-			was.scan.Limit(beyondFiles, beyondFolders)
-			if b.folders == nil {
+			if was = (&around{scan: newScanner(dir)}); b.folders == nil {
 				b.folders = map[string]*around{}
 			}
 			b.folders[dir] = was // whoever ends the server closes it
 		}
 		snap, err := was.scan.Scan(ctx)
-		if errors.Is(err, disk.ErrMoved) { // it is looked for anew the next time
-			snap = &disk.Snapshot{}
-		} else if err != nil {
-			return nil, "", nil, err
-		} else {
-			next.folders[dir] = &around{was.scan, snap}
+		if errors.Is(err, disk.ErrMoved) { // another one may be there now
+			_ = was.scan.Close() // it was read alone
+			was.scan = newScanner(dir)
+			snap, err = was.scan.Scan(ctx)
 		}
+		switch {
+		case errors.Is(err, disk.ErrMoved):
+			snap = &disk.Snapshot{}
+		case err != nil:
+			return nil, "", nil, err
+		}
+		next.folders[dir] = &around{was.scan, snap}
 		if was.seen == nil {
 			for path, f := range snap.Files {
 				if young(f) {
@@ -98,14 +107,7 @@ func (b *beyond) look(ctx context.Context, r *running) (changes []disk.Change, w
 		}
 		changes = append(changes, disk.Diff(was.seen, snap)...)
 	}
-	return changes, why, func() {
-		for dir, was := range b.folders {
-			if next.folders[dir] == nil {
-				_ = was.scan.Close() // it was read alone
-			}
-		}
-		*b = next
-	}, nil
+	return changes, why, func() { *b = next }, nil
 }
 
 // more are what is looked at already, and as many others as there is room for. A server
