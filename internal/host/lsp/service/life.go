@@ -108,7 +108,9 @@ func (s *Service) end(r *running) {
 	if left := r.Close(); len(left) > 0 {
 		s.shared.Log("%s: processes %v can't be ended", r.server.Name, left)
 	}
-	s.leave(r)
+	s.tell <- struct{}{} // who looks there has ended, too
+	defer func() { <-s.tell }()
+	r.beyond.Close()
 }
 
 // restart ends a server that can't be told of what changed.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/kxtools/kx/internal/base/fail"
 	"github.com/kxtools/kx/internal/gate/sandbox"
+	"github.com/kxtools/kx/internal/host/lsp/beyond"
 	"github.com/kxtools/kx/internal/host/lsp/client"
 	"github.com/kxtools/kx/internal/host/lsp/disk"
 	"github.com/kxtools/kx/internal/host/lsp/door"
@@ -134,7 +135,7 @@ type running struct {
 
 	// Who tells it of changes holds these.
 	seen     *disk.Snapshot // what it has been told of
-	beyond   beyond
+	beyond   beyond.Beyond
 	docs     map[string]*doc
 	clock    int64  // counts uses of docs
 	versions int    // counts texts: what it says of an old one is never of a newer one

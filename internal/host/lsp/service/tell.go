@@ -37,7 +37,7 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 		return nil, "", err
 	}
 	changes := disk.Diff(r.seen, snap)
-	far, lost, seen, err := r.beyond.look(ctx, r)
+	far, lost, seen, err := r.lookBeyond(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -81,6 +81,18 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 	}
 	r.pin(1, v.pins)
 	return v, "", nil
+}
+
+// lookBeyond says what changed outside of the workspace. Of a server that has ended
+// nothing is looked at any more: its folders are let go of.
+func (r *running) lookBeyond(ctx context.Context) (changes []disk.Change, why string, seen func(), err error) {
+	select {
+	case <-r.Done():
+		return nil, "", func() {}, nil
+	default:
+	}
+	folders, files := r.Beyond()
+	return r.beyond.Look(ctx, folders, files, r.began)
 }
 
 // unmasked says why the masks of a server don't hold any more: they are on the files

@@ -1,4 +1,7 @@
-package service
+// Package beyond looks at what a language server names outside of the workspace: the
+// projects that the one here stands on, and their configuration. What the workspace
+// itself has is for disk.
+package beyond
 
 import (
 	"context"
@@ -22,9 +25,9 @@ const (
 	tick = 20 * time.Millisecond
 )
 
-// beyond is what a server wants to hear of outside of the workspace, as it was told: the
-// projects that the one here stands on.
-type beyond struct {
+// Beyond is what is outside of the workspace, as a server was told of it. Nothing of it
+// is called twice at once.
+type Beyond struct {
 	folders map[string]*around
 	files   map[string]disk.File // the zero one where there is none
 }
@@ -41,19 +44,14 @@ func newScanner(dir string) *disk.Scanner {
 	return scan
 }
 
-// look says what changed there, or why the server has to be started again: in a folder
-// that it has named since, nobody knows what went. seen takes note that it was told.
-func (b *beyond) look(ctx context.Context, r *running) (changes []disk.Change, why string, seen func(), err error) {
-	select {
-	case <-r.Done():
-		return nil, "", func() {}, nil // its folders are let go of
-	default:
-	}
-	folders, files := r.Beyond()
+// Look says what changed in the folders and files that a server names, or why it has to
+// be started again: in a folder that it has named since began, nobody knows what went.
+// seen takes note that it was told.
+func (b *Beyond) Look(ctx context.Context, folders, files []string, began time.Time) (changes []disk.Change, why string, seen func(), err error) {
 	folders, files = more(b.folders, folders), more(b.files, files)
-	next := beyond{map[string]*around{}, map[string]disk.File{}}
+	next := Beyond{map[string]*around{}, map[string]disk.File{}}
 	// What was never seen counts if it is younger than the server.
-	young := func(f disk.File) bool { return f.CTime >= r.began.Add(-tick).UnixNano() }
+	young := func(f disk.File) bool { return f.CTime >= began.Add(-tick).UnixNano() }
 	for _, path := range files {
 		at, err := disk.Look(path)
 		if err != nil {
@@ -77,7 +75,7 @@ func (b *beyond) look(ctx context.Context, r *running) (changes []disk.Change, w
 			if was = (&around{scan: newScanner(dir)}); b.folders == nil {
 				b.folders = map[string]*around{}
 			}
-			b.folders[dir] = was // whoever ends the server closes it
+			b.folders[dir] = was // Close lets go of it
 		}
 		snap, err := was.scan.Scan(ctx)
 		if errors.Is(err, disk.ErrMoved) { // another one may be there now
@@ -122,12 +120,10 @@ func more[V any](known map[string]V, named []string) []string {
 	return list
 }
 
-// leave lets go of what is outside of the workspace, once a server has ended.
-func (s *Service) leave(r *running) {
-	s.tell <- struct{}{}
-	defer func() { <-s.tell }()
-	for _, a := range r.beyond.folders {
+// Close lets go of all of it, once the server has ended.
+func (b *Beyond) Close() {
+	for _, a := range b.folders {
 		_ = a.scan.Close() // it was read alone
 	}
-	r.beyond = beyond{}
+	*b = Beyond{}
 }
