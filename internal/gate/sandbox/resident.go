@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -74,7 +75,7 @@ func (s *Sandbox) Resident(at Place, name string, argv []string, dir string) (*C
 	cache := filepath.Join(temp, cacheFolder)
 	env := append(b.env, "TMPDIR="+temp, "XDG_CACHE_HOME="+cache)
 	return &Cell{
-		Plan: p, Label: s.Label(ReadOnly), Env: env, Cache: cache, Put: put, Holds: holds(p.Masked),
+		Plan: p, Label: s.Label(ReadOnly), Env: env, Cache: cache, Put: put, Holds: at.holds(p.Masked),
 		Leave: b.leave, Broken: s.Scratch.ForgetWalls,
 	}, nil
 }
@@ -119,8 +120,9 @@ func (b *build) warm(own *scratch.Layers, layers bool) error {
 }
 
 // holds remembers what is masked. A mask is on a file, not on its name: one that is
-// put in its place is in sight, and one that gets another name stays masked.
-func holds(masked []string) func() bool {
+// put in its place is in sight, and one that gets another name stays masked. Nor is a
+// mask on what wasn't there.
+func (p Place) holds(masked []string) func() bool {
 	is := func(path string) (is file) {
 		if fi, err := os.Lstat(path); err == nil {
 			is = file{fsx.Inode(fi), fi.Mode().Type(), true}
@@ -131,7 +133,13 @@ func holds(masked []string) func() bool {
 	for i, path := range masked {
 		before[i] = is(path)
 	}
+	had := p.few()
 	return func() bool {
+		for _, path := range p.few() {
+			if !slices.Contains(had, path) {
+				return false
+			}
+		}
 		for i, path := range masked {
 			if now := is(path); now != before[i] && (now.there || before[i].kind.IsRegular()) {
 				return false
@@ -139,6 +147,23 @@ func holds(masked []string) func() bool {
 		}
 		return true
 	}
+}
+
+// few are the files that hidden patterns without a ** match now: there are few to look
+// at. What the others match in the workspace is found by whoever looks at all of it, and
+// outside of it when a resident starts.
+func (p Place) few() (list []string) {
+	for _, pattern := range p.Hidden {
+		if strings.Contains(pattern, "**") {
+			continue
+		}
+		base, rest := doublestar.SplitPattern(pattern)
+		found, _ := doublestar.Glob(os.DirFS(base), rest, doublestar.WithNoFollow()) // what can't be read nobody sees
+		for _, path := range found {
+			list = append(list, filepath.Join(base, path))
+		}
+	}
+	return list
 }
 
 type file struct {

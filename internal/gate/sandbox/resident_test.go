@@ -115,7 +115,7 @@ func TestHolds(t *testing.T) {
 	w := newWorld(t, full)
 	w.make("home/.netrc", "a")
 	w.make("home/ws/.env", "a")
-	w.at.Hidden = []string{"**/.env"}
+	w.at.Hidden = []string{"**/.env", escape.Replace(w.path("beside")) + "/*.key", w.path("home/token")}
 	for name, change := range map[string]struct {
 		do    func()
 		holds bool
@@ -125,9 +125,12 @@ func TestHolds(t *testing.T) {
 		"renamed":     {func() { os.Rename(w.path("home/.netrc"), w.path("home/n")) }, false}, // the mask goes with it
 		"made":        {func() { w.make("home/.pgpass", "a") }, false},
 		"replaced":    {func() { w.make("home/n", "b"); os.Rename(w.path("home/n"), w.path("home/.netrc")) }, false},
+		"beside":      {func() { w.make("beside/a.key", "") }, false},
+		"not that":    {func() { w.make("beside/a.txt", "") }, true},
+		"named":       {func() { w.make("home/token", "") }, false},
 		"made to dir": {func() { os.Remove(w.path("home/ws/.env")); w.make("home/ws/.env/x", "") }, false},
 	} {
-		for _, f := range []string{"home/ws/.env", "home/.pgpass"} {
+		for _, f := range []string{"home/ws/.env", "home/.pgpass", "home/token", "beside"} {
 			os.RemoveAll(w.path(f))
 		}
 		w.make("home/.netrc", "a")
