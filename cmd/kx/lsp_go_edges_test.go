@@ -91,6 +91,26 @@ func TestGoModulesBeside(t *testing.T) {
 	c.finds("go.work around it changed", "a.go", wire.CodeFindings, "5:BrokenImport")
 }
 
+// Without a go.work gopls looks into one module, and the answer says so where others use
+// it; with one it looks into all.
+func TestGoModulesApart(t *testing.T) {
+	c := newProject(t, map[string]string{
+		"l/go.mod": "module example.com/l\n\ngo 1.21\n",
+		"l/l.go":   "package l\n\nfunc F() {}\n",
+		"m/go.mod": "module example.com/m\n\ngo 1.21\n\nrequire example.com/l v0.0.0\n\nreplace example.com/l => ../l\n",
+		"m/m.go":   "package m\n\nimport \"example.com/l\"\n\nfunc init() { l.F() }\n",
+	})
+	for _, args := range [][]string{{"l/l.go:3:F"}, {"--symbol", "F"}} {
+		if exit, a := c.ask("references", append(args, "--wait", "60s")...); exit != 0 || places(a) != "l/l.go:3" || !strings.Contains(a.Note, "another module uses this one") {
+			t.Errorf("%q without a go.work: %d %s %q", args, exit, places(a), a.Note)
+		}
+	}
+	c.write("go.work", "go 1.21\n\nuse (\n\t./l\n\t./m\n)\n")
+	if exit, a := c.ask("references", "l/l.go:3:F", "--wait", "60s"); exit != 0 || places(a) != "l/l.go:3 m/m.go:5" || a.Note != "" {
+		t.Errorf("with a go.work: %d %s %q", exit, places(a), a.Note)
+	}
+}
+
 // And so does go mod vendor, which writes its list anew.
 func TestGoVendor(t *testing.T) {
 	const list = "# example.com/l v1.0.0\n## explicit; go 1.21\nexample.com/l\n"

@@ -300,7 +300,7 @@ func (h *Host) answer(ctx context.Context, r *request, a *wire.CodeAnswer) error
 	}
 	err = s.Do(ctx, &r.setup, append(more, q.Path), func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
-		a.Note = notes(a.Note, note)
+		a.Note = notes(a.Note, note, apart(v, r.verb, q.Path, named(q)))
 		if err := v.Open(q.Path); err != nil {
 			return err
 		}

@@ -136,7 +136,7 @@ func (h *Host) askAt(ctx context.Context, r *request, w work, p ask.Place, a *wi
 	before := a.Note // where it was looked for
 	err = w.Do(ctx, &r.setup, append(more, p.Path), func(ctx context.Context, v *service.View) error {
 		h.begin(a, v)
-		a.Note = notes(before, a.Note, note)
+		a.Note = notes(before, a.Note, note, apart(v, r.verb, p.Path, ask.LastWord(r.query.Symbol)))
 		at, err := h.code.At(v, p)
 		if err != nil {
 			return err

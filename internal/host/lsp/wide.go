@@ -57,6 +57,15 @@ func (h *Host) companions(ctx context.Context, r *request, s *service.Service, q
 	return list, note, nil
 }
 
+// apart says what the answer to a question about all the places of a name leaves out, as
+// the server does not look there.
+func apart(v *service.View, verb, path, name string) string {
+	if !wide[verb] || v.Server.Apart == nil {
+		return ""
+	}
+	return v.Server.Apart(v.Files(), path, name)
+}
+
 func loose(s *service.Service) bool {
 	return slices.ContainsFunc(s.Languages()[0].Servers, func(s *language.Server) bool { return s.Loose })
 }

@@ -18,8 +18,8 @@ func builtIn() []*Language {
 		Ready: client.OnProgress, Diagnostics: Pull,
 		Options: func(Start) any { return map[string]any{"pullDiagnostics": true} },
 		// Of a go.mod that go refuses it keeps what it knew before, and finds nothing wrong.
-		Reload:  []string{"go.mod", "go.work"},
-		Embeds:  goEmbeds,
+		Reload: []string{"go.mod", "go.work"},
+		Embeds: goEmbeds, Apart: goApart,
 		Nothing: []string{"no identifier found", "identifier not found", "no enclosing expression has a type"},
 		Env:     goEnv, Libraries: goModules, Silent: true, UTF8: true, Markers: []string{"vendor"},
 		Needs: []need{{"go", []way{{"apt-get", "sudo apt-get install golang-go"}, {"brew", "brew install go"}}}},

@@ -105,6 +105,10 @@ type Server struct {
 	Check       *Check                     // it can have the project's own compiler look, too
 	Markers     []string                   // folders that are not looked into and in which what it needs is installed
 
+	// Apart says that other projects of a workspace use that of a file and are not looked
+	// into for what has a name there, "" for none; nil for a server that looks into all.
+	Apart func(files []string, path, name string) string
+
 	// Needs are programs that it can't do without, and Complaints what it says of
 	// itself in other words.
 	Needs      []need
