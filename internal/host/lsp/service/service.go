@@ -151,9 +151,10 @@ type running struct {
 // those of fail.
 func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask func(ctx context.Context, v *View) error) error {
 	var crashed error
+	var lost []string // opened from then on: what is open is as it was sent, whatever comes
 	slips := 0
 	for try, pause := 1, retryPause; ; try++ {
-		v, err := s.view(ctx, setup, open)
+		v, err := s.view(ctx, setup, open, lost)
 		if err == nil {
 			v.Crash = cmp.Or(s.untold(), crashed)
 			err = v.ask(ctx, ask)
@@ -169,6 +170,9 @@ func (s *Service) Do(ctx context.Context, setup *door.Setup, open []string, ask 
 		case fail.Exit(err) == fail.ExitUnavailable && !crash(err): // it says what to do
 			return err
 		case overtaken(err):
+			if v != nil && v.lost != "" && len(lost) < maxOpen/2 {
+				lost = append(lost, v.lost)
+			}
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():

@@ -164,6 +164,26 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
+// A file that changes whenever it is needed is opened: its text is then the one that the
+// server has.
+func TestTextOfWhatChanges(t *testing.T) {
+	b := open(t)
+	b.write("b.fk", "let b\n")
+	tries := 0
+	err := b.Do(within(t, patience), &b.setup, []string{b.path("a.fk")}, func(ctx context.Context, v *View) error {
+		tries++
+		b.write("b.fk", "let b"+strings.Repeat("b", tries)+"\n")
+		text, err := v.Text(b.path("b.fk"))
+		if err == nil && text.Line(1) != "let "+strings.Repeat("b", tries) {
+			t.Errorf("in try %d it is %q", tries, text.Line(1))
+		}
+		return err
+	})
+	if err != nil || tries != 2 {
+		t.Errorf("%d tries, %v", tries, err)
+	}
+}
+
 // What a server gets wrong by a mistake of its own it is asked again; any other error is
 // the answer, without the server's stack.
 func TestSlips(t *testing.T) {

@@ -24,8 +24,8 @@ import (
 )
 
 // sync tells the server of all that changed. why is set where it can't be told, and
-// has to be started again.
-func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View, why string, err error) {
+// has to be started again. more are opened, too, if they can be.
+func (s *Service) sync(ctx context.Context, r *running, open, more []string) (v *View, why string, err error) {
 	select {
 	case s.tell <- struct{}{}:
 		defer func() { <-s.tell }()
@@ -67,6 +67,12 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 			return nil, "", err
 		}
 	}
+	for _, path := range more {
+		if err := r.openDoc(ctx, path, snap); errors.Is(err, client.ErrEnded) {
+			return nil, "", err
+		}
+	}
+	open = slices.Concat(open, more)
 	err = r.closeOld(ctx, open)
 	r.open.Store(int64(len(r.docs)))
 	if err != nil {
@@ -74,7 +80,7 @@ func (s *Service) sync(ctx context.Context, r *running, open []string) (v *View,
 	}
 	v = &View{
 		Client: r.Client, Speaks: r.speaks, Server: r.server, At: snap.At, Told: r.told,
-		run: r, edits: r.edits.Load(), pins: slices.Clone(open), snap: snap, open: map[string]doc{}, texts: map[string]*text{},
+		run: r, edits: r.edits.Load(), pins: open, snap: snap, open: map[string]doc{}, texts: map[string]*text{},
 	}
 	for path, d := range r.docs {
 		v.open[path] = *d
@@ -233,14 +239,14 @@ var eventTypes = map[disk.Kind]lsp.FileChangeType{
 func (r *running) change(ctx context.Context, path string, d *doc, now disk.File) error {
 	content, at, err := r.read(path)
 	switch {
-	case errors.Is(err, errStale), fail.Exit(err) == fail.ExitNotFound, err == nil && !now.Same(at):
+	case errors.Is(err, errStale), fail.Exit(err) == fail.ExitNotFound:
 		return errStale
 	case err != nil, isBinary(content):
 		return r.lose(ctx, path)
 	}
 	sum := sha256.Sum256(content)
 	if sum == d.sum {
-		d.at = now
+		d.at = asSeen(now, at)
 		return nil
 	}
 	r.told++
@@ -250,8 +256,18 @@ func (r *running) change(ctx context.Context, path string, d *doc, now disk.File
 	if err := r.Notify(ctx, "textDocument/didChange", protocol.Change(uri, r.versions, string(content))); err != nil {
 		return err
 	}
-	d.content, d.text, d.sum, d.version, d.at = content, position.New(content), sum, r.versions, now
+	d.content, d.text, d.sum, d.version, d.at = content, position.New(content), sum, r.versions, asSeen(now, at)
 	return nil
+}
+
+// asSeen is what is noted of a text that was read after a look: what the look had, if it
+// was that. Else nothing, so that it is read again: only what was looked at twice shows
+// whether it was written within a tick of the clock.
+func asSeen(looked, read disk.File) disk.File {
+	if looked.Same(read) {
+		return looked
+	}
+	return disk.File{}
 }
 
 // openCreated opens new files for a server that is slow to notice them, as far as they can
@@ -283,10 +299,7 @@ func (r *running) openDoc(ctx context.Context, path string, snap *disk.Snapshot)
 		return err
 	}
 	if known, ok := snap.Files[path]; ok {
-		if !known.Same(at) {
-			return errStale
-		}
-		at = known
+		at = asSeen(known, at)
 	}
 	if isBinary(content) {
 		return fail.Usage("%s is a binary file", path)

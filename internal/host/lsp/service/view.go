@@ -55,6 +55,7 @@ type View struct {
 	pins  []string
 	snap  *disk.Snapshot
 	open  map[string]doc // as they were sent
+	lost  string         // a file that had changed when its text was needed
 	texts map[string]*text
 }
 
@@ -146,6 +147,9 @@ func (v *View) load(path string) (*text, error) {
 			return v.texts[path], nil
 		}
 		if known, ok := v.snap.Files[path]; ok && (fail.Exit(err) == fail.ExitNotFound || err == nil && !known.Same(at)) {
+			if v.Speaks(path) != "" {
+				v.lost = path
+			}
 			return nil, errStale
 		}
 		if err != nil {
@@ -235,13 +239,13 @@ func isFolder(path string) bool {
 }
 
 // view makes the server ready for a question about the given files.
-func (s *Service) view(ctx context.Context, setup *door.Setup, open []string) (*View, error) {
+func (s *Service) view(ctx context.Context, setup *door.Setup, open, more []string) (*View, error) {
 	for {
 		r, err := s.ready(ctx, setup)
 		if err != nil {
 			return nil, err
 		}
-		v, why, err := s.sync(ctx, r, open)
+		v, why, err := s.sync(ctx, r, open, more)
 		if err != nil {
 			return nil, err
 		}
