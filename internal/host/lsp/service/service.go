@@ -244,8 +244,8 @@ func (v *View) ask(ctx context.Context, ask func(ctx context.Context, v *View) e
 		return err
 	}
 	err := ask(ctx, v)
-	if v.overtaken() && ctx.Err() == nil && !errors.Is(err, client.ErrEnded) {
-		return errStale
+	if v.overtaken() && (err == nil || ctx.Err() == nil) && !errors.Is(err, client.ErrEnded) {
+		return cmp.Or(ctx.Err(), errStale)
 	}
 	if err != nil {
 		return err

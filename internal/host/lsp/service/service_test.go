@@ -162,6 +162,14 @@ func TestOvertaken(t *testing.T) {
 	if p := (*Pending)(nil); !errors.As(err, &p) || !strings.Contains(p.Reason, "overtaken by changes") {
 		t.Errorf("with changes all the time: %v", err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err = b.Do(ctx, &b.setup, nil, func(ctx context.Context, v *View) error {
+		defer cancel()
+		return changes(1)(ctx, v)
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("with a change and no more time: %v", err)
+	}
 }
 
 // A file that changes whenever it is needed is opened: its text is then the one that the
