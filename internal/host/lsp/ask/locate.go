@@ -307,8 +307,8 @@ func clause(content []byte) string {
 // symbol: what stands around its file, and around it in its file. What has a name of
 // several words, as Rust's impl A for B, is called by each of them.
 func fits(parts, around []string, in string, s protocol.DocumentSymbol) bool {
-	have := slices.Concat(around, apart(words(in)), words(s.Name))
-	parts = append(apart(parts[:len(parts)-1]), parts[len(parts)-1])
+	have := slices.Concat(around, eachWord(words(in)), words(s.Name))
+	parts = append(eachWord(parts[:len(parts)-1]), parts[len(parts)-1])
 	at := len(have) - 1
 	for want := len(parts) - 2; want >= 0; want-- {
 		for at--; at >= 0 && have[at] != parts[want]; at-- {
@@ -320,7 +320,7 @@ func fits(parts, around []string, in string, s protocol.DocumentSymbol) bool {
 	return true
 }
 
-func apart(names []string) []string { return strings.Fields(strings.Join(names, " ")) }
+func eachWord(names []string) []string { return strings.Fields(strings.Join(names, " ")) }
 
 // walk visits symbols with the names of what they stand in, and whether that is a
 // function.
