@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -26,8 +27,7 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 	found := 0
 	var several ask.Ambiguous
 	var got wire.CodeAnswer
-	var skipped []wire.CodeSkipped
-	var first error
+	var out skipped
 	for _, w := range list {
 		one := wire.CodeAnswer{Type: a.Type, V: a.V, Language: w.name}
 		var places []ask.Place
@@ -47,14 +47,9 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 			err = h.askAt(ctx, r, w, places[0], &one)
 		}
 		if err != nil {
-			state, why, fatal := skip(err)
-			if fatal {
+			if !out.skip(w.name, err) {
 				return err
 			}
-			if first == nil {
-				first = err
-			}
-			skipped = append(skipped, wire.CodeSkipped{Language: w.name, State: state, Reason: why})
 			continue
 		}
 		if found += len(places); len(places) > 0 {
@@ -67,10 +62,10 @@ func (h *Host) named(ctx context.Context, r *request, a *wire.CodeAnswer) error 
 		return &several
 	case found == 1:
 		*a = got
-		a.Skipped = skipped
+		a.Skipped = out.list
 		return nil
-	case first != nil:
-		return first
+	case out.first != nil:
+		return out.first
 	}
 	if near := h.near(ctx, r, list); len(near) > 0 {
 		a.Candidates = near
@@ -154,8 +149,7 @@ func (h *Host) search(ctx context.Context, r *request, a *wire.CodeAnswer) error
 		return err
 	}
 	var all []wire.CodeSymbol
-	var skipped []wire.CodeSkipped
-	var first error
+	var out skipped
 	var last wire.CodeAnswer
 	answered := 0
 	for _, w := range list {
@@ -166,14 +160,9 @@ func (h *Host) search(ctx context.Context, r *request, a *wire.CodeAnswer) error
 			return h.code.Find(ctx, v, &r.query, &one)
 		})
 		if err = without(more, err); err != nil {
-			state, why, fatal := skip(err)
-			if fatal {
+			if !out.skip(w.name, err) {
 				return err
 			}
-			if first == nil {
-				first = err
-			}
-			skipped = append(skipped, wire.CodeSkipped{Language: w.name, State: state, Reason: why})
 			continue
 		}
 		answered++
@@ -184,15 +173,15 @@ func (h *Host) search(ctx context.Context, r *request, a *wire.CodeAnswer) error
 		}
 	}
 	if answered == 0 {
-		if first != nil {
-			return first
+		if out.first != nil {
+			return out.first
 		}
 		return fail.Unavailable("not_registered", "the workspace has no files that a language server is registered for").WithHint("man kx-lsp")
 	}
 	if *a = last; answered > 1 {
 		a.Language, a.Server = "", nil
 	}
-	a.Symbols, a.Skipped = all, skipped
+	a.Symbols, a.Skipped = all, out.list
 	ask.Rank(a.Symbols, r.query.Query)
 	ask.CutSymbols(&r.query, a)
 	return nil
@@ -225,16 +214,23 @@ func (h *Host) asked(ctx context.Context, r *request) ([]work, error) {
 	return list, nil
 }
 
-// skip says how an answer goes on without one language, or that it can't.
-func skip(err error) (state, why string, fatal bool) {
+// skipped are the languages that an answer goes on without.
+type skipped struct {
+	list  []wire.CodeSkipped
+	first error // why the first of them is
+}
+
+// skip leaves out a language that could not answer; false if the answer can't go on.
+func (s *skipped) skip(language string, err error) bool {
+	state := wire.CodeUnavailable
 	var late *service.Pending
 	switch {
 	case errors.As(err, &late), errors.Is(err, context.DeadlineExceeded):
-		return wire.CodePending, reason(err), false
-	case errors.Is(err, disk.ErrMoved):
-		return "", "", true
-	case fail.Exit(err) == fail.ExitUnavailable:
-		return wire.CodeUnavailable, reason(err), false
+		state = wire.CodePending
+	case errors.Is(err, disk.ErrMoved), fail.Exit(err) != fail.ExitUnavailable:
+		return false
 	}
-	return "", "", true
+	s.list = append(s.list, wire.CodeSkipped{Language: language, State: state, Reason: reason(err)})
+	s.first = cmp.Or(s.first, err)
+	return true
 }
